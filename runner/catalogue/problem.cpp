@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalogue/problem.h"
+
+#include <functional>
+#include <numeric>
+
+namespace pkb {
+
+std::string Problem::folder_name() const { return folder.substr(folder.rfind('/') + 1); }
+
+int64_t TensorInstance::elements() const {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace pkb

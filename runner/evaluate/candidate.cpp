@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluate/candidate.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace pkb {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_module(const fs::path& file) { return file.extension() == ".so"; }
+bool is_sample(const fs::path& file) { return file.extension() == ".cu" || is_module(file); }
+
+/// "x.host.so" is for the host device; a plain "x.so" is taken as it is.
+bool is_for_other_device(const fs::path& file, DeviceKind device) {
+  if (!is_module(file)) return false;
+  const std::string marked = file.stem().extension().string();
+  const std::string other = device == DeviceKind::host ? ".cuda" : ".host";
+  return marked == other;
+}
+
+Candidate sample_of(const std::string& label, const fs::path& file) {
+  fs::path name = file.stem();
+  if (is_module(file) && (name.extension() == ".host" || name.extension() == ".cuda")) name = name.stem();
+  return {label, name.string(), fs::absolute(file), {}};
+}
+
+std::vector<Candidate> samples_in(const std::string& label, const fs::path& folder, DeviceKind device) {
+  std::vector<Candidate> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.is_regular_file() || !is_sample(entry.path()) || is_for_other_device(entry.path(), device)) continue;
+    found.push_back(sample_of(label, entry.path()));
+  }
+  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.file < b.file; });
+  return found;
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_for(const Problem& problem, const std::string& option, DeviceKind device,
+                                      const Resources& resources) {
+  if (option == "none") return {{"none", "", {}, {}}};
+  if (option == "shipped") {
+    const fs::path file = resources.shipped_candidate(problem, device);
+    if (file.empty()) return {{option, "", {}, "no shipped candidate for device " + std::string(name_of(device))}};
+    return {{option, "candidate", file, {}}};
+  }
+  const fs::path given(option);
+  if (fs::is_regular_file(given)) return {sample_of(option, given)};
+  const fs::path below = given / problem.folder_name();
+  const fs::path folder = fs::is_directory(below) ? below : given;
+  const bool is_this_problem = folder == below || fs::absolute(given).lexically_normal().filename() == problem.folder_name() ||
+                               fs::absolute(given / ".").lexically_normal().parent_path().filename() == problem.folder_name();
+  std::vector<Candidate> found;
+  if (is_this_problem) found = samples_in(option, folder, device);
+  if (found.empty()) return {{option, "", {}, "no .cu or .so in " + below.string()}};
+  return found;
+}
+
+void check_candidate_option(const std::string& option, const std::vector<const Problem*>& selected) {
+  if (option == "none" || option == "shipped") return;
+  const fs::path given(option);
+  if (!fs::exists(given)) {
+    throw UsageError("--candidate " + option + ": no such file or folder (give a .cu, a .so, a folder, 'shipped' or 'none')");
+  }
+  if (fs::is_directory(given)) return;
+  if (!is_sample(given)) throw UsageError("--candidate " + option + ": neither a .cu nor a .so file nor a folder");
+  if (selected.size() != 1) {
+    throw UsageError("--candidate " + option + " is one file, but " + std::to_string(selected.size()) +
+                     " problems are selected; name the one it is for with --problem");
+  }
+}
+
+}  // namespace pkb

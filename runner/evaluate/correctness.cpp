@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluate/correctness.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "catalogue/catalogue.h"
+
+namespace pkb {
+namespace {
+
+constexpr int kBurst = 3;
+constexpr std::chrono::seconds kReferenceLimit{600};
+
+/// Which case each trial runs: all cases at least once, in turn.
+std::vector<int> plan_trials(const std::vector<int>& cases, int trials) {
+  std::vector<int> plan;
+  const std::size_t count = std::max<std::size_t>(static_cast<std::size_t>(trials), cases.size());
+  for (std::size_t i = 0; i < count; ++i) plan.push_back(cases[i % cases.size()]);
+  return plan;
+}
+
+struct Finding {
+  std::string what;        ///< empty: all is well
+  MismatchDetail detail;
+};
+
+nlohmann::json to_json(const Finding& finding) {
+  const MismatchDetail& d = finding.detail;
+  // Hexadecimal floats keep NaN and infinities, which JSON has not.
+  std::ostringstream got, expected;
+  got << std::hexfloat << d.got;
+  expected << std::hexfloat << d.expected;
+  return {{"what", finding.what}, {"output", d.output},  {"call", d.call},   {"index", d.index},
+          {"got", got.str()},     {"expected", expected.str()}, {"wrong", d.wrong}, {"elements", d.elements}};
+}
+
+Finding finding_from(const nlohmann::json& json) {
+  Finding finding;
+  finding.what = json.at("what");
+  finding.detail.output = json.at("output");
+  finding.detail.call = json.at("call");
+  finding.detail.index = json.at("index");
+  finding.detail.got = std::strtod(json.at("got").get<std::string>().c_str(), nullptr);
+  finding.detail.expected = std::strtod(json.at("expected").get<std::string>().c_str(), nullptr);
+  finding.detail.wrong = json.at("wrong");
+  finding.detail.elements = json.at("elements");
+  return finding;
+}
+
+std::string number(double value) {
+  std::ostringstream text;
+  text.precision(6);
+  text << value;
+  return text.str();
+}
+
+std::string describe(const Finding& finding, int rank, const Instance& instance, int trial) {
+  const MismatchDetail& d = finding.detail;
+  std::string text = "rank " + std::to_string(rank) + " " + finding.what + " " + d.output + "[" + std::to_string(d.index) +
+                     "]: got " + number(d.got) + ", expected " + number(d.expected) + "; " + std::to_string(d.wrong) +
+                     " of " + std::to_string(d.elements) + " wrong";
+  if (instance.case_name != "default") text += ", case " + instance.case_name;
+  text += trial >= 0 ? ", trial " + std::to_string(trial) + " call " + std::to_string(d.call)
+                     : ", timed draw " + std::to_string(d.call);
+  return text;
+}
+
+/// What this rank finds in one slot. The expected outputs are current.
+Finding inspect(Job& job, Slab& slab, const Instance& instance, int slot, CorrectnessReport& report) {
+  Finding finding;
+  finding.detail.call = slot;
+  Slab::Errors errors;
+  if (!slab.inputs_intact(instance, job.reference, slot, finding.detail)) {
+    finding.what = "the candidate changed its input";
+  } else if (!slab.outputs_match(instance, job.reference, slot, finding.detail, errors)) {
+    finding.what = "output";
+  }
+  report.max_absolute_error = std::max(report.max_absolute_error, errors.max_absolute);
+  report.max_relative_error = std::max(report.max_relative_error, errors.max_relative);
+  return finding;
+}
+
+const GroupInstance& group_named(const Instance& instance, const std::string& name) {
+  const auto group = std::find_if(instance.groups.begin(), instance.groups.end(),
+                                  [&](const GroupInstance& candidate) { return candidate.name == name; });
+  return group == instance.groups.end() ? instance.groups.front() : *group;
+}
+
+/// What one rank saw over all slots: its first wrong element, and hashes of the outputs that must agree across ranks.
+struct Inspection {
+  Finding finding;
+  std::vector<std::vector<uint64_t>> hashes;  ///< [slot][output]; 0 where nothing has to agree
+};
+
+std::vector<uint64_t> hash_agreeing_outputs(Slab& slab, const Instance& instance, int slot) {
+  std::vector<uint64_t> hashes(instance.outputs.size(), 0);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    const TensorInstance& output = instance.outputs[i];
+    if (output.present && output.spec->agree == "bitwise") hashes[i] = slab.hash_output(instance, slot, i);
+  }
+  return hashes;
+}
+
+/// The runs of the reference communicate: all ranks must come through here together.
+Inspection inspect_all(Job& job, Slab& slab, const Instance& instance, int slots, CorrectnessReport& report) {
+  Inspection inspection;
+  for (int slot = 0; slot < slots; ++slot) {
+    job.reference.make_expected(slot);
+    const Finding finding = inspect(job, slab, instance, slot, report);
+    if (inspection.finding.what.empty()) inspection.finding = finding;
+    inspection.hashes.push_back(hash_agreeing_outputs(slab, instance, slot));
+  }
+  job.reference.drop_expected();
+  return inspection;
+}
+
+/// Where this rank's group disagrees about an output that must be identical; empty: nowhere.
+std::string disagreement(const Instance& instance, const std::vector<nlohmann::json>& reports, MismatchDetail& detail) {
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
+    const TensorInstance& output = instance.outputs[i];
+    if (output.spec->agree != "bitwise" || !output.present) continue;
+    const auto& members = group_named(instance, output.spec->agree_group).members;
+    const auto& mine = reports[static_cast<std::size_t>(instance.rank)].at("hashes");
+    for (std::size_t slot = 0; slot < mine.size(); ++slot) {
+      for (const int member : members) {
+        const uint64_t hash = reports[static_cast<std::size_t>(member)].at("hashes").at(slot).at(i);
+        if (hash == 0 || hash == mine.at(slot).at(i).get<uint64_t>()) continue;
+        detail.output = output.name;
+        detail.call = static_cast<int>(slot);
+        return "output " + output.name + " differs in its bits between ranks " + std::to_string(instance.rank) + " and " +
+               std::to_string(member);
+      }
+    }
+  }
+  return {};
+}
+
+Instance instance_of(Job& job, const Problem& problem, const std::string& size, const Overrides& overrides, int case_index) {
+  return make_instance(problem, size, overrides, job.team.size(), job.team.rank(), case_index);
+}
+
+void make_draws(Job& job, const Instance& instance, int64_t first, int count) {
+  together(job.team, [&] { job.reference.make_draws(instance, first, count); });
+}
+
+/// Random orders and delays come from the seed, so that a run can be repeated.
+std::vector<int32_t> burst_order() { return {0, 1, 2}; }
+
+void run_trial(Job& job, Contestant& contestant, const Instance& instance, int trial, CorrectnessReport& report) {
+  make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, kBurst);
+  contestant.load_draws(instance);
+  contestant.run(burst_order(), {});
+  check_slots(job, contestant, instance, kBurst, trial, report);
+  ++report.trials;
+}
+
+}  // namespace
+
+void check_slots(Job& job, Contestant& contestant, const Instance& instance, int slots, int trial, CorrectnessReport& report) {
+  Inspection mine;
+  {
+    Watchdog::Step step(job.watchdog, "the reference of " + instance.problem->folder_name(), kReferenceLimit);
+    together(job.team, [&] { mine = inspect_all(job, contestant.slab(), instance, slots, report); });
+  }
+  auto contribution = to_json(mine.finding);
+  contribution["hashes"] = mine.hashes;
+  contribution["errors"] = {report.max_absolute_error, report.max_relative_error};
+  std::vector<nlohmann::json> reports;
+  for (const std::string& text : job.team.all_gather(contribution.dump())) reports.push_back(nlohmann::json::parse(text));
+
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    Finding finding = finding_from(reports[rank]);
+    report.max_absolute_error = std::max(report.max_absolute_error, reports[rank].at("errors").at(0).get<double>());
+    report.max_relative_error = std::max(report.max_relative_error, reports[rank].at("errors").at(1).get<double>());
+    if (finding.what.empty()) continue;
+    finding.detail.rank = static_cast<int>(rank);
+    finding.detail.trial = trial;
+    finding.detail.case_name = instance.case_name;
+    throw EvaluationEnded({"mismatch", describe(finding, static_cast<int>(rank), instance, trial), static_cast<int>(rank),
+                           finding.detail});
+  }
+  // Groups differ by rank, so each rank judges its own; the first that objects ends the evaluation for all.
+  MismatchDetail detail{.case_name = instance.case_name, .trial = trial};
+  const auto objections = job.team.all_gather(disagreement(instance, reports, detail));
+  for (std::size_t rank = 0; rank < objections.size(); ++rank) {
+    if (objections[rank].empty()) continue;
+    const std::string where = trial >= 0 ? ", trial " + std::to_string(trial) : ", timed calls";
+    throw EvaluationEnded({"mismatch", objections[rank] + where, static_cast<int>(rank), detail});
+  }
+}
+
+CorrectnessReport check(Job& job, Contestant& contestant, const Problem& problem, const std::string& size,
+                        const Overrides& overrides, int slots) {
+  CorrectnessReport report;
+  const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
+  // Cases with parameters of their own come last, each with its own set-up.
+  std::vector<std::pair<int, int>> own_setup;
+  contestant.set_up(instance_of(job, problem, size, overrides, plan.front()), std::max(slots, kBurst));
+  for (std::size_t trial = 0; trial < plan.size(); ++trial) {
+    const Instance instance = instance_of(job, problem, size, overrides, plan[trial]);
+    if (instance.overrides_params) {
+      own_setup.emplace_back(static_cast<int>(trial), plan[trial]);
+      continue;
+    }
+    run_trial(job, contestant, instance, static_cast<int>(trial), report);
+  }
+  for (const auto& [trial, case_index] : own_setup) {
+    const Instance instance = instance_of(job, problem, size, overrides, case_index);
+    contestant.set_up(instance, kBurst);
+    run_trial(job, contestant, instance, trial, report);
+    report.default_set_up = false;
+  }
+  return report;
+}
+
+CorrectnessReport check_reference(Job& job, const Problem& problem, const std::string& size, const Overrides& overrides) {
+  CorrectnessReport report;
+  const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
+  for (std::size_t trial = 0; trial < plan.size(); ++trial) {
+    const Instance instance = instance_of(job, problem, size, overrides, plan[trial]);
+    make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, kBurst);
+    Watchdog::Step step(job.watchdog, "the reference of " + problem.folder_name(), kReferenceLimit);
+    together(job.team, [&] {
+      for (int slot = 0; slot < kBurst; ++slot) job.reference.make_expected(slot);
+      job.reference.drop_expected();
+    });
+    ++report.trials;
+  }
+  return report;
+}
+
+}  // namespace pkb

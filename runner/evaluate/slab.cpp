@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluate/slab.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/error.h"
+#include "pkb/candidate.h"
+
+namespace pkb {
+namespace {
+
+constexpr int64_t kAlignment = 256;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Room of a tensor, never nothing, so that zero-row tensors have an address of their own.
+int64_t room_of(const TensorInstance& tensor) { return aligned(std::max<int64_t>(tensor.capacity_bytes(), 1)); }
+
+std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * std::max<int64_t>(shape[axis], 1);
+  return strides;
+}
+
+protocol::TensorMessage tensor_message(const TensorInstance& tensor, int64_t offset, int64_t rows_offset) {
+  return {.dtype = static_cast<int32_t>(tensor.dtype),
+          .shape = tensor.shape,
+          .stride = contiguous_strides(tensor.shape),
+          .host = tensor.host,
+          .capacity = tensor.capacity,
+          .offset = tensor.present ? offset : -1,
+          .rows_offset = tensor.present ? rows_offset : -1};
+}
+
+/// Appends a tensor to the argument of its name; members of a list stand next to each other.
+void append(std::vector<protocol::ArgumentMessage>& arguments, const TensorInstance& tensor,
+            const protocol::TensorMessage& message) {
+  if (arguments.empty() || arguments.back().name != tensor.name) {
+    arguments.push_back({tensor.name, tensor.list_index >= 0, {}});
+  }
+  arguments.back().tensors.push_back(message);
+}
+
+protocol::ScalarMessage scalar_message(const std::string& name, const Scalar& value) {
+  protocol::ScalarMessage message;
+  message.name = name;
+  const auto as_integer = [&](int64_t integer) {
+    message.integer = integer;
+    message.real = static_cast<double>(integer);
+  };
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    message.kind = PKB_SCALAR_INTEGER;
+    as_integer(*integer);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    message.kind = PKB_SCALAR_FLOAT;
+    message.real = *real;
+    message.integer = static_cast<int64_t>(*real);
+  } else if (const auto* boolean = std::get_if<bool>(&value)) {
+    message.kind = PKB_SCALAR_BOOLEAN;
+    as_integer(*boolean ? 1 : 0);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    message.kind = PKB_SCALAR_STRING;
+    message.text = *text;
+  } else if (const auto* list = std::get_if<IntegerList>(&value)) {
+    message.kind = PKB_SCALAR_LIST;
+    message.list = list->values;
+    message.shape = list->shape;
+  } else if (const auto* group = std::get_if<GroupName>(&value)) {
+    message.kind = PKB_SCALAR_GROUP;
+    message.text = group->name;
+  }
+  return message;
+}
+
+protocol::ScalarMessage param_message(const std::string& name, double value) {
+  const bool whole = std::nearbyint(value) == value && std::abs(value) < 9e15;
+  return scalar_message(name, whole ? Scalar(static_cast<int64_t>(value)) : Scalar(value));
+}
+
+/// A raw element as a number a person can read.
+double as_number(uint64_t bits, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::bf16:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+    case Dtype::fp32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case Dtype::fp64:
+      return std::bit_cast<double>(bits);
+    case Dtype::i32:
+      return static_cast<double>(static_cast<int32_t>(bits));
+    case Dtype::i64:
+      return static_cast<double>(static_cast<int64_t>(bits));
+    case Dtype::fp16: {
+      const auto half = static_cast<uint32_t>(bits);
+      const int exponent = static_cast<int>(half >> 10 & 31), fraction = static_cast<int>(half & 1023);
+      const double sign = half & 0x8000 ? -1 : 1;
+      if (exponent == 31) return fraction != 0 ? std::nan("") : sign * HUGE_VAL;
+      return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
+    }
+    case Dtype::fp8_e4m3: {
+      const auto byte = static_cast<uint32_t>(bits);
+      const int exponent = static_cast<int>(byte >> 3 & 15), fraction = static_cast<int>(byte & 7);
+      const double sign = byte & 0x80 ? -1 : 1;
+      if (exponent == 15 && fraction == 7) return std::nan("");
+      return sign * (exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10));
+    }
+    case Dtype::complex64:  // the real part; the imaginary part is the upper half
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case Dtype::u8:
+    case Dtype::boolean:
+      return static_cast<double>(bits);
+  }
+  return static_cast<double>(bits);
+}
+
+void describe(const Device::Comparison& comparison, const TensorInstance& tensor, MismatchDetail& detail) {
+  detail.output = tensor.name + (tensor.list_index >= 0 ? "[" + std::to_string(tensor.list_index) + "]" : "");
+  detail.index = comparison.first;
+  detail.got = as_number(comparison.got_bits, tensor.dtype);
+  detail.expected = as_number(comparison.expected_bits, tensor.dtype);
+  detail.wrong = comparison.wrong;
+  detail.elements = comparison.elements;
+}
+
+/// Names the sequence of poison bytes of a tensor; only non-floating tensors use it.
+Device::DrawKey poison_key(uint64_t seed, int slot, std::size_t index) {
+  return {seed ^ 0x706f'6973'6f6eULL, static_cast<uint64_t>(index), static_cast<uint64_t>(slot)};
+}
+
+}  // namespace
+
+bool is_in_place(const Instance& instance, const TensorInstance& output) {
+  const auto& names = instance.problem->inplace;
+  return std::find(names.begin(), names.end(), output.name) != names.end();
+}
+
+SlabLayout::SlabLayout(const Instance& instance, int slots) : slots_(slots) {
+  for (const TensorInstance& input : instance.inputs) {
+    inputs_.push_back(slot_bytes_);
+    slot_bytes_ += room_of(input);
+  }
+  for (const TensorInstance& output : instance.outputs) {
+    rows_.push_back(-1);
+    if (is_in_place(instance, output)) {
+      const auto same = std::find_if(instance.inputs.begin(), instance.inputs.end(), [&](const TensorInstance& input) {
+        return input.name == output.name && input.list_index == output.list_index;
+      });
+      if (same == instance.inputs.end()) throw Error("in-place output " + output.name + " is no input");
+      outputs_.push_back(inputs_[static_cast<std::size_t>(same - instance.inputs.begin())]);
+      continue;
+    }
+    outputs_.push_back(slot_bytes_);
+    slot_bytes_ += room_of(output);
+    if (output.dynamic) {
+      rows_.back() = slot_bytes_;
+      slot_bytes_ += kAlignment;
+    }
+  }
+}
+
+int64_t SlabLayout::bytes_of_slot(const Instance& instance) { return SlabLayout(instance, 1).bytes(); }
+
+int64_t SlabLayout::rows(int slot, std::size_t index) const {
+  return rows_[index] < 0 ? -1 : slot * slot_bytes_ + rows_[index];
+}
+
+protocol::ArgumentsMessage arguments_of(const Instance& instance, const SlabLayout* layout, int slot,
+                                        const std::map<std::string, Scalar, std::less<>>& scalars) {
+  protocol::ArgumentsMessage message;
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    append(message.inputs, instance.inputs[i],
+           tensor_message(instance.inputs[i], layout ? layout->input(slot, i) : -1, -1));
+  }
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
+    append(message.outputs, instance.outputs[i],
+           tensor_message(instance.outputs[i], layout ? layout->output(slot, i) : -1, layout ? layout->rows(slot, i) : -1));
+  }
+  for (const auto& [name, value] : instance.params) message.params.push_back(param_message(name, value));
+  for (const auto& [name, value] : scalars) message.scalars.push_back(scalar_message(name, value));
+  return message;
+}
+
+Slab::Slab(Device& device, Stream stream, const protocol::Json& handle, SlabLayout layout)
+    : device_(device), stream_(stream), layout_(std::move(layout)) {
+  const MemoryHandle memory = protocol::handle_from_json(handle);
+  if (memory.bytes < static_cast<uint64_t>(layout_.bytes())) throw Error("the worker's slab is smaller than was asked for");
+  base_ = static_cast<char*>(device_.open(memory));
+}
+
+Slab::~Slab() {
+  if (base_) device_.close(base_);
+}
+
+void Slab::fill(const Instance& instance, const ReferenceSide& reference, int slot, uint64_t seed) {
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    const TensorView view = reference.input(slot, i);
+    const int64_t bytes = view.elements() * static_cast<int64_t>(size_of(view.dtype));
+    if (view.present() && bytes > 0) {
+      device_.copy(base_ + layout_.input(slot, i), view.data, static_cast<std::size_t>(bytes), stream_);
+    }
+  }
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
+    const TensorInstance& output = instance.outputs[i];
+    if (is_in_place(instance, output)) continue;
+    // The whole room is poisoned, so that what lies behind a short output does not look right by chance either.
+    device_.poison(base_ + layout_.output(slot, i), output.dtype, std::max<int64_t>(output.capacity, 1),
+                   poison_key(seed, slot, i), stream_);
+    if (layout_.rows(slot, i) >= 0) device_.fill_bytes(base_ + layout_.rows(slot, i), 0xFF, sizeof(int64_t), stream_);
+  }
+}
+
+bool Slab::inputs_intact(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail) {
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    const TensorInstance& input = instance.inputs[i];
+    const TensorView view = reference.input(slot, i);
+    if (!view.present() || view.elements() == 0 || is_in_place(instance, input)) continue;
+    const auto comparison = device_.compare(base_ + layout_.input(slot, i), view.data, input.dtype, view.elements(),
+                                            {.atol = 0, .rtol = 0, .bitwise = true}, stream_);
+    if (comparison.wrong == 0) continue;
+    describe(comparison, input, detail);
+    return false;
+  }
+  return true;
+}
+
+bool Slab::outputs_match(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail,
+                         Errors& errors) {
+  bool all_match = true;
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
+    const TensorInstance& output = instance.outputs[i];
+    const TensorView expected = reference.expected(i);
+    if (!expected.present()) continue;
+    if (layout_.rows(slot, i) >= 0) {
+      int64_t rows = -1;
+      device_.copy(&rows, base_ + layout_.rows(slot, i), sizeof rows, stream_);
+      synchronize();
+      const int64_t expected_rows = expected.shape.empty() ? 0 : expected.shape[0];
+      if (rows != expected_rows && all_match) {
+        detail.output = output.name + ".rows";
+        detail.index = 0;
+        detail.got = static_cast<double>(rows);
+        detail.expected = static_cast<double>(expected_rows);
+        detail.wrong = detail.elements = 1;
+      }
+      all_match = all_match && rows == expected_rows;
+    }
+    if (expected.elements() == 0) continue;
+    MismatchDetail here = detail;
+    const bool matches = output_matches(output, instance.tolerances.at(output.name), expected,
+                                        base_ + layout_.output(slot, i), here, errors);
+    if (!matches && all_match) detail = here;
+    all_match = all_match && matches;
+  }
+  return all_match;
+}
+
+bool Slab::output_matches(const TensorInstance& output, const Tolerance& tolerance, const TensorView& expected,
+                          const void* got, MismatchDetail& detail, Errors& errors) {
+  const int64_t elements = expected.elements();
+  const bool exact = tolerance.exact();
+  Device::CompareRule rule{tolerance.atol, tolerance.rtol, exact && !is_floating(output.dtype)};
+  if (tolerance.atol_in_rms) {
+    const auto sums = device_.compare(expected.data, expected.data, output.dtype, elements, {}, stream_);
+    rule.atol *= std::sqrt(sums.squares_expected / static_cast<double>(elements));
+  }
+  const auto comparison = device_.compare(got, expected.data, output.dtype, elements, rule, stream_);
+  errors.max_absolute = std::max(errors.max_absolute, comparison.max_absolute);
+  errors.max_relative = std::max(errors.max_relative, comparison.max_relative);
+  const bool too_far = tolerance.frobenius > 0 && !(comparison.squares_difference <= tolerance.frobenius * tolerance.frobenius *
+                                                                                        comparison.squares_expected);
+  if (comparison.wrong == 0 && !too_far) return true;
+  describe(comparison, output, detail);
+  return false;
+}
+
+uint64_t Slab::hash_output(const Instance& instance, int slot, std::size_t index) {
+  const TensorInstance& output = instance.outputs[index];
+  return device_.hash(base_ + layout_.output(slot, index),
+                      static_cast<std::size_t>(output.elements()) * size_of(output.dtype), stream_);
+}
+
+}  // namespace pkb

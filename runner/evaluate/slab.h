@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The slab: one allocation of the worker that holds the inputs and outputs of several draws. The rank maps it, writes inputs into
+// it and compares the outputs where they are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "catalogue/problem.h"
+#include "device/device.h"
+#include "reference/reference_side.h"
+#include "results/row.h"
+#include "worker/protocol.h"
+
+namespace pkb {
+
+/// Where every tensor of every slot lies. By capacity, hence the same on all ranks and in all cases of one parameter set.
+class SlabLayout {
+ public:
+  SlabLayout(const Instance& instance, int slots);
+
+  int slots() const { return slots_; }
+  int64_t bytes() const { return slot_bytes_ * slots_; }
+  static int64_t bytes_of_slot(const Instance& instance);
+
+  int64_t input(int slot, std::size_t index) const { return slot * slot_bytes_ + inputs_[index]; }
+  int64_t output(int slot, std::size_t index) const { return slot * slot_bytes_ + outputs_[index]; }
+  int64_t rows(int slot, std::size_t index) const;          ///< of a dynamic output; -1 for others
+
+ private:
+  int slots_ = 0;
+  int64_t slot_bytes_ = 0;
+  std::vector<int64_t> inputs_, outputs_, rows_;
+};
+
+/// Is this output the input of the same name, changed by the call?
+bool is_in_place(const Instance& instance, const TensorInstance& output);
+
+/// The arguments as the worker gets them. Without a layout: for setup, without data.
+protocol::ArgumentsMessage arguments_of(const Instance& instance, const SlabLayout* layout, int slot,
+                                        const std::map<std::string, Scalar, std::less<>>& scalars);
+
+/// The slab as the rank sees it. Not collective.
+class Slab {
+ public:
+  Slab(Device& device, Stream stream, const protocol::Json& handle, SlabLayout layout);
+  ~Slab();
+  Slab(const Slab&) = delete;
+  Slab& operator=(const Slab&) = delete;
+
+  const SlabLayout& layout() const { return layout_; }
+
+  /// Writes the drawn inputs of slot `slot` of the reference and poisons its outputs.
+  void fill(const Instance& instance, const ReferenceSide& reference, int slot, uint64_t seed);
+  void synchronize() { device_.synchronize(stream_); }
+
+  /// Are the inputs still as drawn? The mismatch names the first that is not.
+  bool inputs_intact(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail);
+
+  struct Errors {
+    double max_absolute = 0, max_relative = 0;
+  };
+  /// Compares the outputs of a slot with the reference's current expected outputs.
+  bool outputs_match(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail,
+                     Errors& errors);
+  /// Hash of one output's bytes, for cross-rank agreement.
+  uint64_t hash_output(const Instance& instance, int slot, std::size_t index);
+
+ private:
+  bool output_matches(const TensorInstance& output, const Tolerance& tolerance, const TensorView& expected,
+                      const void* got, MismatchDetail& detail, Errors& errors);
+  Device& device_;
+  Stream stream_;
+  SlabLayout layout_;
+  char* base_ = nullptr;
+};
+
+}  // namespace pkb

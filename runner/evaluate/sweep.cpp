@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluate/sweep.h"
+
+#include "core/error.h"
+#include "evaluate/program.h"
+#include "evaluate/sha256.h"
+
+namespace pkb {
+
+void Reporter::progress(const Item& item) {
+  if (screen_) screen_->progress(item.problem->name + " " + item.size);
+}
+
+void Reporter::add(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    if (journal_) journal_->append(row);
+    if (screen_) screen_->show(row);
+  }
+}
+
+bool Reporter::holds_all(const std::vector<RowKey>& keys) const {
+  if (!journal_ || journal_->earlier().empty()) return false;
+  for (const RowKey& key : keys) {
+    if (!journal_->holds(key)) return false;
+  }
+  return true;
+}
+
+int SweepResult::exit_code() const {
+  if (stopped || harness_errors > 0) return kExitHarness;
+  return failed > 0 ? kExitFailed : kExitPassed;
+}
+
+namespace {
+
+void count(const std::vector<Row>& rows, SweepResult& result) {
+  for (const Row& row : rows) {
+    if (row.status == "passed") {
+      ++result.passed;
+    } else if (row.status == "skipped") {
+      ++result.skipped;
+    } else if (row.status == "harness_error") {
+      ++result.harness_errors;
+    } else {
+      ++result.failed;
+    }
+  }
+}
+
+}  // namespace
+
+SweepResult sweep(Job& job, WorkerPool& pool, const std::vector<Item>& plan, Reporter& reporter,
+                  const std::atomic<int>& stop) {
+  SweepResult result;
+  uint64_t number = 0;
+  for (const Item& item : plan) {
+    ++number;
+    if (!job.team.all(stop == 0)) {
+      result.stopped = true;
+      break;
+    }
+    // Only the root knows the journal; its word holds for all.
+    const bool done = job.team.is_root() && reporter.holds_all(row_keys(job, item));
+    if (!job.team.all(!done)) continue;
+    reporter.progress(item);
+    const auto rows = evaluate(job, pool, item, number);
+    reporter.add(rows);
+    count(rows, result);
+  }
+  return result;
+}
+
+}  // namespace pkb

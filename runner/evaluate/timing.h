@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The time half of the protocol: reference and candidate in the same job, alternating, on the same fresh draws.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluate/contestant.h"
+#include "evaluate/correctness.h"
+#include "evaluate/job.h"
+#include "results/row.h"
+
+namespace pkb {
+
+/// How many calls, over how many draws.
+struct TimingPlan {
+  int warmup = 0, iterations = 0, draws = 0;
+  bool l2_warm = false;
+};
+
+/// As many draws as iterations when they fit a tenth of the memory, else the largest number from 2 up that does (1 for a giant).
+int draws_that_fit(Job& job, const Instance& instance, int iterations);
+
+struct TimingResult {
+  TimingPlan plan;
+  std::string baseline;            ///< the fastest
+  SideTimes reference, candidate;
+};
+
+/// Collective. Times one mode ("stream", "isolated", "graph") of both sides, or of the reference alone when `contestant` is null.
+/// Every timed output is compared; throws EvaluationEnded(mismatch) when one is wrong. `contestant` is set up for `instance` with
+/// draws_that_fit() slots.
+TimingResult time_mode(Job& job, Contestant* contestant, const Instance& instance, const std::string& mode, int draws,
+                       CorrectnessReport& report);
+
+/// Minimum, median, p95 and standard deviation of the maximum over ranks, call by call.
+void summarise(SideTimes& times);
+
+}  // namespace pkb
