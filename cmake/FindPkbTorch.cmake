@@ -21,7 +21,7 @@ if(NOT PKB_TORCH_CPU_LIBRARY)
                       "-DPKB_TORCH_DIR=<.../site-packages/torch, or an unpacked libtorch archive>")
 endif()
 
-file(STRINGS "${PKB_TORCH_DIR}/include/torch/headeronly/version.h" pkb_torch_version REGEX "define TORCH_VERSION ")
+file(STRINGS "${PKB_TORCH_DIR}/include/torch/headeronly/version.h" pkb_torch_version REGEX "\"[0-9.]+\"" LIMIT_COUNT 1)
 string(REGEX REPLACE ".*\"(.*)\".*" "\\1" PKB_TORCH_VERSION "${pkb_torch_version}")
 message(STATUS "LibTorch ${PKB_TORCH_VERSION} in ${PKB_TORCH_DIR}")
 

@@ -56,7 +56,8 @@ void require_distinct(const std::vector<Problem>& problems, const Problem& added
   for (const Problem& other : problems) {
     if (other.id == added.id) place.fail(added.line, fmt::format("the id is taken (line {})", other.line));
     if (other.name == added.name) {
-      place.fail(added.line, fmt::format("the name {} is taken by problem {} (line {})", added.name, other.id, other.line));
+      place.fail(added.line,
+                 fmt::format("the name {} is taken by problem {} (line {})", added.name, other.id, other.line));
     }
   }
 }

@@ -11,15 +11,16 @@
 
 namespace pkb {
 
-/// Everything that problems.yaml says, validated. Errors are UsageError: "problems.yaml:LINE: problem 13: what, and what to do".
+/// Everything that problems.yaml says, validated. Errors are UsageError: "problems.yaml:LINE: problem 13: what, and
+/// what to do".
 class Catalogue {
  public:
   static Catalogue load(const std::filesystem::path& file);
 
-  const std::vector<Problem>& problems() const { return problems_; }        ///< by id
+  const std::vector<Problem>& problems() const { return problems_; }            ///< by id
   const std::map<std::string, std::string>& suites() const { return suites_; }  ///< name -> description; "all" included
   const std::map<std::string, Profile>& profiles() const { return profiles_; }
-  const Profile* profile_for_device(std::string_view device_name) const;    ///< null: none matches
+  const Profile* profile_for_device(std::string_view device_name) const;  ///< null: none matches
 
  private:
   std::vector<Problem> problems_;
@@ -30,8 +31,8 @@ class Catalogue {
 /// What the command line selects. Problems by id ("13"), name, range ("1-8"), glob ("*gemm*"), comma lists of these.
 /// Unknown names throw UsageError with the nearest valid name.
 struct Selection {
-  std::vector<std::string> suites, problems, domains, exclude;
-  std::vector<int> levels;
+  std::vector<std::string> suites{}, problems{}, domains{}, exclude{};
+  std::vector<int> levels{};
 };
 std::vector<const Problem*> select(const Catalogue& catalogue, const Selection& selection);
 
@@ -47,17 +48,19 @@ std::vector<int> cases_of(const Problem& problem, std::string_view size, const O
 Instance make_instance(const Problem& problem, std::string_view size, const Overrides& overrides, int world, int rank,
                        int case_index);
 
-/// The scalars of one draw of an instance's case: as in the instance, with those that change from draw to draw evaluated.
+/// The scalars of one draw of an instance's case: as in the instance, with those that change from draw to draw
+/// evaluated.
 std::map<std::string, Scalar, std::less<>> scalars_of_draw(const Instance& instance, int64_t draw);
 
 /// Phases evaluated for the default case; see roofline_seconds.
-std::vector<PhaseInstance> phases_of(const Problem& problem, std::string_view size, const Overrides& overrides, int world);
+std::vector<PhaseInstance> phases_of(const Problem& problem, std::string_view size, const Overrides& overrides,
+                                     int world);
 
 struct Roofline {
-  double seconds = 0;              ///< sum over phases of the slowest resource
-  double floor_seconds = 0;        ///< maximum over resources of their totals: what no kernel can beat
-  double floor_without_memory = 0; ///< the same without HBM, for inputs that may sit in the L2
-  std::string bound;               ///< "compute", "memory" or "link": what takes most of `seconds`
+  double seconds = 0;               ///< sum over phases of the slowest resource
+  double floor_seconds = 0;         ///< maximum over resources of their totals: what no kernel can beat
+  double floor_without_memory = 0;  ///< the same without HBM, for inputs that may sit in the L2
+  std::string bound;                ///< "compute", "memory" or "link": what takes most of `seconds`
   double flops = 0, mem_bytes = 0, comm_bytes = 0;
 };
 Roofline roofline(const std::vector<PhaseInstance>& phases, const Profile& profile, bool multicast);

@@ -40,6 +40,11 @@ mu::Parser make_parser() {
   return parser;
 }
 
+std::string suggestion_text(const std::string& word, const std::vector<std::string>& valid) {
+  const std::string suggestion = nearest(word, valid);
+  return suggestion.empty() ? "" : fmt::format(", did you mean {}?", suggestion);
+}
+
 /// muParser would take `W = 2` for an assignment and `a % b` for nonsense; say what to write instead.
 void refuse_foreign_operators(const Expression& expression) {
   const std::string& text = expression.text;
@@ -60,6 +65,24 @@ void refuse_foreign_operators(const Expression& expression) {
   }
 }
 
+/// muParser takes an unknown function for a variable and stumbles over the parenthesis.
+void refuse_unknown_functions(const Expression& expression, const mu::Parser& parser) {
+  const std::string& text = expression.text;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && is_identifier(std::string_view(text).substr(i, end + 1 - i))) ++end;
+    const std::string word = text.substr(i, end - i);
+    const std::size_t next = std::min(text.find_first_not_of(' ', end), text.size());
+    if (end > i && next < text.size() && text[next] == '(' && parser.GetFunDef().count(word) == 0) {
+      std::vector<std::string> valid;
+      for (const auto& [name, function] : parser.GetFunDef()) valid.push_back(name);
+      throw ExpressionError(ExpressionError::Kind::syntax, expression,
+                            fmt::format("\"{}\": unknown function {}{}", text, word, suggestion_text(word, valid)));
+    }
+    i = std::max(end, i + 1);
+  }
+}
+
 }  // namespace
 
 ExpressionError::ExpressionError(Kind kind, const Expression& expression, const std::string& detail)
@@ -69,10 +92,10 @@ ExpressionError::ExpressionError(Kind kind, const Expression& expression, const 
       detail_(detail) {}
 
 struct Evaluator::Compiled {
-  std::optional<double> constant;    // a number alone needs no parser,
+  std::optional<double> constant;      // a number alone needs no parser,
   std::unique_ptr<mu::Parser> parser;  // nor does a single name
   std::vector<std::string> names;
-  std::vector<double> values;        // bound to the parser by address
+  std::vector<double> values;  // bound to the parser by address
 };
 
 Evaluator::Evaluator() = default;
@@ -96,6 +119,7 @@ Evaluator::Compiled& Evaluator::compile(const Expression& expression) {
   refuse_foreign_operators(expression);
   try {
     made->parser = std::make_unique<mu::Parser>(make_parser());
+    refuse_unknown_functions(expression, *made->parser);
     made->parser->SetExpr(expression.text);
     for (const auto& [name, address] : mu::varmap_type(made->parser->GetUsedVar())) made->names.push_back(name);
     made->values.resize(made->names.size());
@@ -121,10 +145,9 @@ double Evaluator::number(const Expression& expression, const Variables& variable
     if (known == variables.end()) {
       std::vector<std::string> valid;
       for (const auto& [name, value] : variables) valid.push_back(name);
-      const std::string suggestion = nearest(compiled.names[i], valid);
       throw ExpressionError(ExpressionError::Kind::unknown_name, expression,
                             fmt::format("\"{}\": unknown name {}{}", expression.text, compiled.names[i],
-                                        suggestion.empty() ? "" : fmt::format(", did you mean {}?", suggestion)));
+                                        suggestion_text(compiled.names[i], valid)));
     }
     compiled.values[i] = known->second;
   }
@@ -162,9 +185,9 @@ bool Evaluator::condition(const Expression& expression, const Variables& variabl
 void Evaluator::fail_value(const Expression& expression, const Variables& variables, double result,
                            std::string_view why) {
   const std::string values = values_text(expression, variables);
-  throw ExpressionError(ExpressionError::Kind::value, expression,
-                        fmt::format("{} is {}, {}{}{}", expression.text, number_text(result), why,
-                                    values.empty() ? "" : "; ", values));
+  throw ExpressionError(
+      ExpressionError::Kind::value, expression,
+      fmt::format("{} is {}, {}{}{}", expression.text, number_text(result), why, values.empty() ? "" : "; ", values));
 }
 
 std::string Evaluator::values_text(const Expression& expression, const Variables& variables) {
@@ -177,7 +200,9 @@ std::string Evaluator::values_text(const Expression& expression, const Variables
   return text;
 }
 
-const std::vector<std::string>& Evaluator::names(const Expression& expression) { return compile(expression).names; }
+const std::vector<std::string>& Evaluator::names(const Expression& expression) {
+  return compile(expression).names;
+}
 
 double evaluate(const Expression& expression, const Variables& variables) {
   return Evaluator().number(expression, variables);

@@ -19,7 +19,11 @@ using Variables = std::map<std::string, double, std::less<>>;
 /// What is wrong with an expression. `what()` ends with the line; `detail()` is the same without it.
 class ExpressionError : public Error {
  public:
-  enum class Kind { syntax, unknown_name, value };  ///< value: infinite, not whole, negative: wrong for these variables only
+  enum class Kind {
+    syntax,
+    unknown_name,
+    value
+  };  ///< value: infinite, not whole, negative: wrong for these variables only
   ExpressionError(Kind kind, const Expression& expression, const std::string& detail);
   Kind kind() const { return kind_; }
   int line() const { return line_; }
@@ -46,7 +50,7 @@ class Evaluator {
   double amount(const Expression& expression, const Variables& variables);   ///< not negative
   bool condition(const Expression& expression, const Variables& variables);
 
-  const std::vector<std::string>& names(const Expression& expression);       ///< the variables it names
+  const std::vector<std::string>& names(const Expression& expression);                ///< the variables it names
   std::string values_text(const Expression& expression, const Variables& variables);  ///< "K = 100, W = 3"
 
  private:
@@ -57,9 +61,9 @@ class Evaluator {
   std::unordered_map<std::string, std::unique_ptr<Compiled>> compiled_;
 };
 
-/// Evaluates with muParser, `ceil floor mod min max` and conditions registered; `mod` has the sign of its second argument.
-/// Throws ExpressionError naming the expression, its line and the unknown name or the position of the fault, or the result
-/// when it is not finite.
+/// Evaluates with muParser, `ceil floor mod min max` and conditions registered; `mod` has the sign of its second
+/// argument. Throws ExpressionError naming the expression, its line and the unknown name or the position of the fault,
+/// or the result when it is not finite.
 double evaluate(const Expression& expression, const Variables& variables);
 /// As above; throws when the result is not a whole number (within 1e-6) or does not fit.
 int64_t evaluate_integer(const Expression& expression, const Variables& variables);

@@ -107,8 +107,7 @@ std::vector<PhaseInstance> phases_of(const Problem& problem, std::string_view si
   Setting setting(problem, size, overrides, world, evaluator);
   const std::string reason = setting.why_illegal();
   if (!reason.empty()) {
-    throw UsageError(
-        fmt::format("problem {} {}, size {}, W = {}: {}", problem.id, problem.name, size, world, reason));
+    throw UsageError(fmt::format("problem {} {}, size {}, W = {}: {}", problem.id, problem.name, size, world, reason));
   }
   return setting.phases();
 }

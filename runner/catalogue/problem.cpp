@@ -6,7 +6,14 @@
 
 namespace pkb {
 
-std::string Problem::folder_name() const { return folder.substr(folder.rfind('/') + 1); }
+int Problem::line_of(std::string_view key) const {
+  const auto found = key_lines.find(key);
+  return found == key_lines.end() ? line : found->second;
+}
+
+std::string Problem::folder_name() const {
+  return folder.substr(folder.rfind('/') + 1);
+}
 
 int64_t TensorInstance::elements() const {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());

@@ -12,8 +12,8 @@ Roofline roofline(const std::vector<PhaseInstance>& phases, const Profile& profi
   Roofline result;
   enum Resource { compute, memory, link };
   constexpr std::array<const char*, 3> kNames = {"compute", "memory", "link"};
-  std::array<double, 3> charged{};              // the part of `seconds` that each resource sets
-  std::map<std::string, double> unit_seconds;   // units of different precision may work side by side
+  std::array<double, 3> charged{};             // the part of `seconds` that each resource sets
+  std::map<std::string, double> unit_seconds;  // units of different precision may work side by side
   for (const PhaseInstance& phase : phases) {
     const double comm_bytes = multicast ? phase.comm_nvls_bytes : phase.comm_bytes;
     std::array<double, 3> seconds{0, phase.mem_bytes / profile.memory_bandwidth, comm_bytes / profile.link_bandwidth};

@@ -30,8 +30,8 @@ const SizeSpec& size_named(const Problem& problem, std::string_view name) {
     if (size.name == name) return size;
     valid.push_back(size.name);
   }
-  throw UsageError(fmt::format("problem {} {}: {}", problem.id, problem.name,
-                               unknown_text("size", std::string(name), valid)));
+  throw UsageError(
+      fmt::format("problem {} {}: {}", problem.id, problem.name, unknown_text("size", std::string(name), valid)));
 }
 
 void require_known_params(const Problem& problem, const Overrides& overrides) {
@@ -75,22 +75,20 @@ std::string_view fault_in(const DrawInstance& draw) {
 
 Setting::Setting(const Problem& problem, std::string_view size, const Overrides& overrides, int world,
                  Evaluator& evaluator)
-    : problem_(problem),
-      size_(size_named(problem, size)),
-      overrides_(overrides),
-      world_(world),
-      evaluator_(evaluator) {
+    : problem_(problem), size_(size_named(problem, size)), overrides_(overrides), world_(world), evaluator_(evaluator) {
   require_known_params(problem, overrides);
 }
 
 bool Setting::exists(const CaseSpec& spec) {
   if (spec.when.empty()) return true;
   CaseSpec plain;  // `when` sees the size's own parameters, not what the case makes of them
-  return about("case " + spec.name, [&] { return evaluator_.condition(spec.when, shorthands(plain, 0)); });
+  return about("case " + spec.name,
+               [&] { return evaluator_.condition(spec.when, with_shorthands(parameters(plain, 0))); });
 }
 
-/// W and the parameters: the entry's values, then the size's, then --set's, then the case's, which may name the values before it.
-Variables Setting::parameters(const CaseSpec& spec) {
+/// W and the parameters: the entry's values, then the size's, then --set's, then the case's, which may name the values
+/// before it.
+Variables Setting::parameters(const CaseSpec& spec, int rank) {
   Variables variables{{"W", world_}};
   for (const auto& [name, expression] : problem_.params) {
     const auto set = overrides_.find(name);
@@ -100,12 +98,11 @@ Variables Setting::parameters(const CaseSpec& spec) {
   }
   Variables changed = variables;
   for (const auto& [name, expression] : spec.params) changed[name] = evaluator_.number(expression, variables);
+  changed["r"] = rank;
   return changed;
 }
 
-Variables Setting::shorthands(const CaseSpec& spec, int rank) {
-  Variables variables = parameters(spec);
-  variables["r"] = rank;
+Variables Setting::with_shorthands(Variables variables) {
   for (const auto& [name, expression] : problem_.let) variables[name] = evaluator_.number(expression, variables);
   return variables;
 }
@@ -123,9 +120,8 @@ Scalar Setting::scalar(const ScalarSpec& spec, const Variables& variables) {
 
 Environment Setting::environment(const CaseSpec& spec, int rank, int64_t draw) {
   Environment result;
-  result.params = parameters(spec);
-  result.params["r"] = rank;
-  result.variables = shorthands(spec, rank);
+  result.params = parameters(spec, rank);
+  result.variables = with_shorthands(result.params);
   for (const ScalarSpec& base : problem_.scalars) {
     const ScalarSpec& used = spec_in_case(base, spec);
     Variables with_draw;
@@ -260,8 +256,8 @@ std::vector<PhaseInstance> Setting::phases() {
       const auto amount = [&](const Expression& expression) {
         return expression.empty() ? 0.0 : evaluator_.amount(expression, environment.variables);
       };
-      PhaseInstance made{phase.name, phase.precision, phase.axis, amount(phase.flops), amount(phase.mem),
-                         amount(phase.comm), 0};
+      PhaseInstance made{phase.name,        phase.precision,    phase.axis, amount(phase.flops),
+                         amount(phase.mem), amount(phase.comm), 0};
       made.comm_nvls_bytes = phase.comm_nvls.empty() ? made.comm_bytes : amount(phase.comm_nvls);
       result.push_back(made);
     });
@@ -288,7 +284,7 @@ Setting::Capacities Setting::capacities(const std::vector<TensorSpec>& specs, co
 }
 
 std::string Setting::failed_condition(const CaseSpec& spec) {
-  const Variables variables = shorthands(spec, 0);
+  const Variables variables = with_shorthands(parameters(spec, 0));
   for (const Expression& condition : problem_.world_conditions) {
     if (evaluator_.condition(condition, variables)) continue;
     return fmt::format("needs {}; {}", condition_text(condition), evaluator_.values_text(condition, variables));

@@ -18,7 +18,7 @@ namespace pkb {
 struct Environment {
   std::map<std::string, double, std::less<>> params;  ///< with W and r
   std::map<std::string, Scalar, std::less<>> scalars;
-  Variables variables;                                ///< params, `let` names and numeric scalars
+  Variables variables;  ///< params, `let` names and numeric scalars
 };
 
 class Setting {
@@ -27,14 +27,15 @@ class Setting {
   Setting(const Problem& problem, std::string_view size, const Overrides& overrides, int world, Evaluator& evaluator);
 
   // Expressions that have no value here throw ExpressionError, with what they belong to.
-  bool exists(const CaseSpec& spec);                                   ///< `when`, over the size's own parameters
+  bool exists(const CaseSpec& spec);  ///< `when`, over the size's own parameters
   Environment environment(const CaseSpec& spec, int rank, int64_t draw = 0);
   std::vector<TensorInstance> tensors(const std::vector<TensorSpec>& specs, const Environment& environment);
   DrawInstance draw(const TensorSpec& input, const CaseSpec& spec, const Environment& environment);
   Tolerance tolerance(const TensorSpec& output, const CaseSpec& spec, const Environment& environment);
   std::vector<GroupInstance> groups(const CaseSpec& spec, int rank);
   std::vector<PhaseInstance> phases();
-  /// Elements to allocate by (name, index in its list): the maximum over ranks and over the cases that share the parameters.
+  /// Elements to allocate by (name, index in its list): the maximum over ranks and over the cases that share the
+  /// parameters.
   using Capacities = std::map<std::pair<std::string, int>, int64_t>;
   Capacities capacities(const std::vector<TensorSpec>& specs, const CaseSpec& spec);
 
@@ -44,8 +45,8 @@ class Setting {
   std::string why_illegal();
 
  private:
-  Variables parameters(const CaseSpec& spec);
-  Variables shorthands(const CaseSpec& spec, int rank);
+  Variables parameters(const CaseSpec& spec, int rank);  ///< with W and r
+  Variables with_shorthands(Variables variables);
   Scalar scalar(const ScalarSpec& spec, const Variables& variables);
   TensorInstance tensor(const TensorSpec& spec, int list_index, const Variables& variables);
   std::string failed_condition(const CaseSpec& spec);

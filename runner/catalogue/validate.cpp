@@ -60,17 +60,17 @@ class Check {
     for (const GroupSpec& group : problem_.groups) {
       if (group.name == "world") place_.fail(group.line, "the group world is there without being named");
     }
-    if (problem_.outputs.empty()) place_.fail(problem_.line, "there is no output");
+    if (problem_.outputs.empty()) place_.fail(problem_.line_of("outputs"), "there is no output");
   }
 
   void references(const std::map<std::string, std::string>& suites) const {
     for (const std::string& suite : problem_.suites) {
-      require(problem_.line, "suite", suite, names_of(suites, by_first));
+      require(problem_.line_of("suites"), "suite", suite, names_of(suites, by_first));
     }
     for (const SizeSpec& size : problem_.sizes) {
       for (const auto& [name, expression] : size.overrides) require(expression.line, "parameter", name, known_.params);
     }
-    if (problem_.sweep) require(problem_.line, "parameter", problem_.sweep->first, known_.params);
+    if (problem_.sweep) require(problem_.line_of("sweep"), "parameter", problem_.sweep->first, known_.params);
     for (const TensorSpec& input : problem_.inputs) require_group(input.line, input.scope_group);
     for (const TensorSpec& output : problem_.outputs) require_group(output.line, output.agree_group);
     for (const ScalarSpec& scalar : problem_.scalars) require_group(scalar);
@@ -83,8 +83,8 @@ class Check {
 
   void inplace() const {
     for (const std::string& name : problem_.inplace) {
-      require(problem_.line, "input in `inplace`:", name, known_.inputs);
-      require(problem_.line, "output in `inplace`:", name, known_.outputs);
+      require(problem_.line_of("inplace"), "input", name, known_.inputs);
+      require(problem_.line_of("inplace"), "output", name, known_.outputs);
       const TensorSpec& input = find(problem_.inputs, name);
       const TensorSpec& output = find(problem_.outputs, name);
       if (input.dtype != output.dtype || !same_shape(input, output)) {
@@ -99,14 +99,15 @@ class Check {
   }
 
   void phases(const std::map<std::string, Profile>& profiles) const {
-    if (problem_.phases.empty()) place_.fail(problem_.line, "there is no phase");
+    if (problem_.phases.empty()) place_.fail(problem_.line_of("phases"), "there is no phase");
     for (const PhaseSpec& phase : problem_.phases) {
       require_group(phase.line, phase.axis);
       if (phase.precision.empty()) continue;
       for (const auto& [name, profile] : profiles) {
         if (profile.peak.count(phase.precision) > 0) continue;
-        place_.fail(phase.line, fmt::format("profile {}: {}", name,
-                                            unknown_text("precision", phase.precision, names_of(profile.peak, by_first))));
+        place_.fail(phase.line,
+                    fmt::format("profile {}: {}", name,
+                                unknown_text("precision", phase.precision, names_of(profile.peak, by_first))));
       }
     }
   }
@@ -114,17 +115,10 @@ class Check {
   /// Every size must be legal for some W, and where it is, all that is evaluated must have a value.
   void expressions() const {
     Evaluator evaluator;
-    for (const SizeSpec& size : problem_.sizes) {
-      std::string first_reason;
-      bool legal = false;
-      for (const int world : kWorlds) {
-        const std::string reason = at_rim([&] { return evaluate(size.name, world, evaluator); });
-        legal = legal || reason.empty();
-        if (!reason.empty() && world > 1 && first_reason.empty()) first_reason = reason;
-      }
-      if (!legal) {
-        place_.fail(problem_.line, fmt::format("size {} is legal for none of W = 1, 2, 3, 4, 8: {}", size.name, first_reason));
-      }
+    try {
+      for (const SizeSpec& size : problem_.sizes) legal_somewhere(size, evaluator);
+    } catch (const ExpressionError& error) {
+      place_.fail(error.line(), error.detail());
     }
   }
 
@@ -148,7 +142,8 @@ class Check {
   void require_distinct(std::string_view what, const Specs& specs) const {
     std::vector<std::string> seen;
     for (const auto& spec : specs) {
-      if (!is_identifier(spec.name)) place_.fail(spec.line, fmt::format("\"{}\" is no name for an {}", spec.name, what));
+      if (!is_identifier(spec.name))
+        place_.fail(spec.line, fmt::format("\"{}\" is no name for an {}", spec.name, what));
       if (contains(seen, spec.name)) place_.fail(spec.line, fmt::format("two {}s are called {}", what, spec.name));
       seen.push_back(spec.name);
     }
@@ -180,32 +175,39 @@ class Check {
            a.shape_when.size() == b.shape_when.size() && same(a.count, b.count);
   }
 
-  /// Errors of expressions become errors of the file.
-  auto at_rim(auto&& evaluate) const {
-    try {
-      return evaluate();
-    } catch (const ExpressionError& error) {
-      place_.fail(error.line(), error.detail());
+  void legal_somewhere(const SizeSpec& size, Evaluator& evaluator) const {
+    bool legal = false;
+    std::string reason;
+    for (const int world : kWorlds) {
+      const std::string here = evaluate(size.name, world, evaluator);
+      legal = legal || here.empty();
+      if (!here.empty()) reason = here;
+    }
+    if (!legal) {
+      place_.fail(size.line, fmt::format("size {} is legal for none of W = 1, 2, 3, 4, 8: {}", size.name, reason));
     }
   }
 
+  /// Why the size is illegal at this W; empty: it is not, and everything has a value.
   std::string evaluate(const std::string& size, int world, Evaluator& evaluator) const {
-    static const Overrides kNone;
-    Setting setting(problem_, size, kNone, world, evaluator);
+    const Overrides none;
+    Setting setting(problem_, size, none, world, evaluator);
     std::string reason = setting.why_illegal();
     if (!reason.empty()) return reason;
     for (const CaseSpec& spec : problem_.cases) {
       if (spec.params.empty() || !setting.exists(spec)) continue;
       const std::string fault = setting.why_illegal(spec);
       if (fault.empty()) continue;
-      place_.fail(spec.line, fmt::format("case {} at size {}, W = {}: {}; say `when` it exists", spec.name, size, world, fault));
+      place_.fail(spec.line,
+                  fmt::format("case {} at size {}, W = {}: {}; say `when` it exists", spec.name, size, world, fault));
     }
     setting.phases();
     const Variables variables = setting.environment(problem_.cases.front(), 0).variables;
     evaluator.condition(problem_.judged, variables);
-    for (const std::string& text : {problem_.algorithm_bytes, problem_.bus_bytes}) {
-      if (!text.empty()) evaluator.amount({text, problem_.line}, variables);
+    if (!problem_.algorithm_bytes.empty()) {
+      evaluator.amount({problem_.algorithm_bytes, problem_.line_of("algbw")}, variables);
     }
+    if (!problem_.bus_bytes.empty()) evaluator.amount({problem_.bus_bytes, problem_.line_of("busbw")}, variables);
     return {};
   }
 

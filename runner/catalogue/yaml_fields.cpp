@@ -22,7 +22,8 @@ std::string_view kind_of(const YAML::Node& node) {
   return "nothing";
 }
 
-[[noreturn]] void fail_kind(const YAML::Node& node, const Place& place, std::string_view what, std::string_view wanted) {
+[[noreturn]] void fail_kind(const YAML::Node& node, const Place& place, std::string_view what,
+                            std::string_view wanted) {
   place.fail(line_of(node), fmt::format("`{}` must be {}, not {}", what, wanted, kind_of(node)));
 }
 
@@ -46,7 +47,9 @@ void Place::fail(int line, std::string_view text) const {
   throw UsageError(fmt::format("{}:{}: {}{}{}", file_, line, context_, context_.empty() ? "" : ": ", text));
 }
 
-int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+int line_of(const YAML::Node& node) {
+  return node.Mark().line + 1;
+}
 
 std::vector<Entry> entries_of(const YAML::Node& node, const Place& place, std::string_view what) {
   if (!node.IsMap()) fail_kind(node, place, what, "a map");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading YAML so that nothing goes unnoticed: every key is known, there once and of the right type, and every error has a line.
+// Reading YAML so that nothing goes unnoticed: every key is known, there once and of the right type, and every error
+// has a line.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -19,8 +20,8 @@ namespace pkb {
 class Place {
  public:
   explicit Place(std::string file, std::string context = {}) : file_(std::move(file)), context_(std::move(context)) {}
-  Place inside(std::string_view context) const;                      ///< the same place, one level deeper
-  [[noreturn]] void fail(int line, std::string_view text) const;     ///< throws UsageError
+  Place inside(std::string_view context) const;                   ///< the same place, one level deeper
+  [[noreturn]] void fail(int line, std::string_view text) const;  ///< throws UsageError
 
  private:
   std::string file_;
@@ -50,14 +51,15 @@ Expression expression_of(const YAML::Node& node, const Place& place, std::string
 std::vector<Expression> expressions_of(const YAML::Node& node, const Place& place, std::string_view what);
 std::vector<std::string> texts_of(const YAML::Node& node, const Place& place, std::string_view what);
 
-/// A map with a fixed set of keys. `place` should already say what the map is about. Getters without a default fail when the
-/// key is missing.
+/// A map with a fixed set of keys. `place` should already say what the map is about. Getters without a default fail
+/// when the key is missing.
 class Fields {
  public:
   Fields(const YAML::Node& node, Place place, const std::vector<std::string>& known);
 
   const Place& place() const { return place_; }
   int line() const { return line_; }
+  const std::vector<Entry>& entries() const { return entries_; }
   int line(std::string_view key) const;  ///< of the key; of the map when it is missing
   bool has(std::string_view key) const { return find(key) != nullptr; }
   const YAML::Node& at(std::string_view key) const;
@@ -69,11 +71,12 @@ class Fields {
   bool flag(std::string_view key) const { return has(key) && flag_of(at(key), place_, key); }
   Expression expression(std::string_view key) const;  ///< empty when the key is missing
   std::vector<std::string> texts(std::string_view key) const;
-  std::vector<Entry> entries(std::string_view key) const;         ///< none when the key is missing
-  std::vector<YAML::Node> elements(std::string_view key) const;   ///< none when the key is missing
+  std::vector<Entry> entries(std::string_view key) const;        ///< none when the key is missing
+  std::vector<YAML::Node> elements(std::string_view key) const;  ///< none when the key is missing
 
   /// Fails with "unknown `what` `word`, did you mean ..." unless the word is one of these.
-  void require_known(int line, std::string_view what, const std::string& word, const std::vector<std::string>& valid) const;
+  void require_known(int line, std::string_view what, const std::string& word,
+                     const std::vector<std::string>& valid) const;
 
  private:
   const Entry* find(std::string_view key) const;

@@ -44,9 +44,10 @@ struct MemoryHandle {
   std::array<char, 128> payload{};  ///< cudaIpcMemHandle_t, or a shared-memory name
 };
 
+// Native handles: cudaStream_t, cudaEvent_t, cudaGraphExec_t, or host_cuda's.
 struct Stream {
   void* native = nullptr;
-};  ///< cudaStream_t, or host_cuda's
+};
 struct Event {
   void* native = nullptr;
 };
@@ -75,14 +76,13 @@ class Device {
   /// An allocation of its own (a multiple of 2 MiB on cuda), zeroed, that `open` of another process can map.
   virtual void* allocate_shared(std::size_t bytes, MemoryHandle& handle) = 0;
   virtual void free_shared(void* data) = 0;
-  /// After every importer has opened it: nothing is left behind should this process die (unlinks on host, nothing on
-  /// cuda).
+  /// After every importer has opened it: nothing is left behind should this process die (unlinks; on cuda nothing).
   virtual void all_opened(void* data) = 0;
   virtual void* open(const MemoryHandle& handle) = 0;  ///< one open a handle and process; of an own handle: Error
   virtual void close(void* data) = 0;                  ///< of `open`
 
-  virtual void copy(void* destination, const void* source, std::size_t bytes,
-                    Stream stream) = 0;  ///< any direction, asynchronous
+  /// Any direction, asynchronous.
+  virtual void copy(void* destination, const void* source, std::size_t bytes, Stream stream) = 0;
   virtual void fill_bytes(void* data, int value, std::size_t bytes, Stream stream) = 0;
 
   // Streams, events, graphs.
@@ -131,8 +131,8 @@ class Device {
                     double a, double b, Stream stream) = 0;
   /// Floating types: NaN bytes (0xFF); others: random bytes from the key.
   virtual void poison(void* data, Dtype dtype, int64_t elements, DrawKey key, Stream stream) = 0;
-  virtual uint64_t hash(const void* data, std::size_t bytes,
-                        Stream stream) = 0;  ///< synchronises; position-dependent, 64 bits
+  /// Synchronises. Position-dependent, 64 bits, the same on both devices.
+  virtual uint64_t hash(const void* data, std::size_t bytes, Stream stream) = 0;
 
   struct Comparison {
     int64_t elements = 0;
@@ -151,8 +151,9 @@ class Device {
     double atol = 0, rtol = 0;
     bool bitwise = false;
   };
+  /// Synchronises.
   virtual Comparison compare(const void* got, const void* expected, Dtype dtype, int64_t elements, CompareRule rule,
-                             Stream stream) = 0;  ///< synchronises
+                             Stream stream) = 0;
 };
 
 /// How many GPUs this process sees, 0 without a driver or a CUDA build; `why` says what is missing.

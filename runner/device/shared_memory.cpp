@@ -37,6 +37,9 @@ double mebibytes(int64_t bytes) {
 }
 
 void reserve(int descriptor, std::size_t bytes, const std::string& name) {
+  // Asked first: posix_fallocate would fill all there is before it fails.
+  const int64_t free = free_shared_memory();
+  if (free >= 0 && bytes > static_cast<uint64_t>(free)) throw_no_space(bytes);
   int error = 0;
   do {  // grows the object too
     error = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));

@@ -183,7 +183,9 @@ void check_slots(Job& job, Contestant& contestant, const Instance& instance, int
                            finding.detail});
   }
   // Groups differ by rank, so each rank judges its own; the first that objects ends the evaluation for all.
-  MismatchDetail detail{.case_name = instance.case_name, .trial = trial};
+  MismatchDetail detail;
+  detail.case_name = instance.case_name;
+  detail.trial = trial;
   const auto objections = job.team.all_gather(disagreement(instance, reports, detail));
   for (std::size_t rank = 0; rank < objections.size(); ++rank) {
     if (objections[rank].empty()) continue;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "catalogue/expression.h"
 #include "evaluate/compile.h"
 #include "evaluate/contestant.h"
 #include "evaluate/correctness.h"

@@ -165,7 +165,7 @@ void Run::show_plan() const {
 void Run::open_journal() {
   std::string folder;
   if (is_root()) {
-    journal_ = options_.resume.empty() ? Journal::create(options_.out) : Journal::resume(options_.resume);
+    journal_.emplace(options_.resume.empty() ? Journal::create(options_.out) : Journal::resume(options_.resume));
     folder = std::filesystem::absolute(journal_->folder()).string();
     std::filesystem::create_directories(std::filesystem::path(folder) / "logs");
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "core/error.h"
 #include "device/device.h"
 #include "evaluate/plan.h"
 #include "evaluate/preflight.h"

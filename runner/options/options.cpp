@@ -30,9 +30,7 @@ struct Usage {
 const Usage& usage_of(Program program) {
   static const std::vector<Usage> usages = {
       {Program::runner, "mpirun -np N pkb_runner [options]",
-       "Judges kernels that span several GPUs: are they correct, and how fast next to PyTorch + NCCL and to the "
-       "hardware?",
-       0, ""},
+       "Tells of kernels that span several GPUs whether they are correct, and how fast they are.", 0, ""},
       {Program::list, "pkb list [options]", "Lists problems.", 0, ""},
       {Program::show, "pkb show PROBLEM [options]", "Shows all of one problem: parameters, tensors, cases, costs.", 1,
        "a problem, such as 13 or gemm_allreduce"},
@@ -74,9 +72,9 @@ const OptionSpec& spec_named(Program program, std::string_view name) {
   for (const OptionSpec& spec : option_table()) {
     if ((spec.programs & static_cast<unsigned>(program)) != 0) known.emplace_back(spec.name);
   }
-  const std::string name = token.substr(std::min(token.find_first_not_of('-'), token.size()));
-  const std::string near = nearest(name.substr(0, name.find('=')), known);
-  throw UsageError(fmt::format("unknown option {}; {}", token,
+  const std::string option = token.substr(0, token.find('='));
+  const std::string near = nearest(option.substr(std::min(option.find_first_not_of('-'), option.size())), known);
+  throw UsageError(fmt::format("unknown option {}; {}", option,
                                near.empty() ? "see --help" : fmt::format("did you mean --{}?", near)));
 }
 
@@ -106,6 +104,11 @@ std::vector<po::option> tokens_of(Program program, const std::vector<std::string
   }
 }
 
+/// Boost takes whatever follows, also the next option: "--out --list".
+bool swallowed_an_option(const po::option& token) {
+  return token.original_tokens.size() == 2 && token.original_tokens[1].starts_with("--");
+}
+
 void check_arguments(Program program, const Options& options) {
   const Usage& usage = usage_of(program);
   if (options.arguments.size() > usage.arguments) {
@@ -129,6 +132,7 @@ Options parse_options(Program program, const std::vector<std::string>& arguments
   Options options;
   const std::vector<std::string> default_timing = std::exchange(options.timing, {});
   for (const po::option& token : tokens_of(program, arguments)) {
+    if (swallowed_an_option(token)) throw UsageError(fmt::format("--{} needs a value; see --help", token.string_key));
     if (token.string_key.empty()) {
       options.arguments.insert(options.arguments.end(), token.value.begin(), token.value.end());
     } else {

@@ -39,8 +39,8 @@ std::unique_ptr<TorchBackend> make_torch_backend(Device& device) {
   context.setAllowTF32CuBLAS(false);
   context.setAllowTF32CuDNN(false);
   context.setAllowTF32OneDNN(false);
-  context.setAllowFP16ReductionCuBLAS(at::CuBLASReductionOption::DisallowReducedPrecisionAllowSplitK);
-  context.setAllowBF16ReductionCuBLAS(at::CuBLASReductionOption::DisallowReducedPrecisionAllowSplitK);
+  context.setAllowFP16ReductionCuBLAS(/*allow_reduced_precision=*/false);
+  context.setAllowBF16ReductionCuBLAS(/*allow_reduced_precision=*/false);
   context.setAllowFP16BF16ReductionMathSDP(false);
   context.setAllowFP16ReductionCPU(false);
   if (device.kind() == DeviceKind::cuda) return make_cuda_backend(device);

@@ -39,7 +39,8 @@ class TorchBackend {
   virtual std::string versions() const = 0;
 };
 
-/// Makes the device current and sets LibTorch up: fp32 means fp32 (no TF32), sums of bf16 and fp16 products stay in fp32.
+/// Makes the device current and sets LibTorch up: fp32 means fp32 (no TF32), sums of bf16 and fp16 products stay in
+/// fp32.
 std::unique_ptr<TorchBackend> make_torch_backend(Device& device);
 
 /// With a CUDA build only; otherwise throws UsageError.

@@ -10,6 +10,8 @@
 #include <c10/cuda/CUDAStream.h>
 #include <torch/headeronly/version.h>
 
+#include <exception>
+
 #include "core/error.h"
 #include "reference/backend.h"
 
@@ -18,39 +20,56 @@ namespace {
 
 class CudaGraphCalls final : public CapturedCalls {
  public:
+  explicit CudaGraphCalls(c10::DeviceIndex ordinal) : ordinal_(ordinal) {}
+
   void capture(const std::function<void()>& calls) {
     // Thread-local: other threads (NCCL's watchdog) may go on querying events meanwhile.
-    graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
+    std::exception_ptr failure;
     try {
       calls();
     } catch (...) {
-      end_quietly();
-      throw;
+      failure = std::current_exception();
     }
-    graph_.capture_end();
+    try {
+      graph_.capture_end();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+      give_up_pool();
+    }
+    if (failure) std::rethrow_exception(failure);
   }
   void replay() override { graph_.replay(); }
 
  private:
-  void end_quietly() {
+  /// LibTorch leaves the graph's memory pool open when a capture does not end well.
+  void give_up_pool() const {
     try {
-      graph_.capture_end();
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(ordinal_, pool_);
+      c10::cuda::CUDACachingAllocator::releasePool(ordinal_, pool_);
     } catch (const std::exception&) {
-      // The capture is already broken, and its first error is on its way.
+      // It was closed after all.
     }
   }
+
+  c10::DeviceIndex ordinal_;
+  c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
   at::cuda::CUDAGraph graph_;
 };
 
 /// The first line of LibTorch's message, without its C++ stack trace.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 class CudaBackend final : public TorchBackend {
  public:
-  explicit CudaBackend(Device& device) : device_(device), ordinal_(static_cast<c10::DeviceIndex>(device.facts().ordinal)) {
+  explicit CudaBackend(Device& device)
+      : device_(device), ordinal_(static_cast<c10::DeviceIndex>(device.facts().ordinal)) {
     at::globalContext().lazyInitDevice(at::kCUDA);
     c10::cuda::set_device(ordinal_);
-    // Not the default stream: graphs cannot be captured there, and it would wait for streams that are none of its business.
+    // Not the default stream: graphs cannot be captured there, and it would wait for streams that are none of its
+    // business.
     const c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool(/*isHighPriority=*/false, ordinal_);
     c10::cuda::setCurrentCUDAStream(stream);
     stream_ = Stream{stream.stream()};
@@ -65,7 +84,7 @@ class CudaBackend final : public TorchBackend {
   }
 
   std::unique_ptr<CapturedCalls> capture(const std::function<void()>& calls, std::string& why_not) override {
-    auto graph = std::make_unique<CudaGraphCalls>();
+    auto graph = std::make_unique<CudaGraphCalls>(ordinal_);
     try {
       graph->capture(calls);
       return graph;
@@ -91,7 +110,7 @@ class CudaBackend final : public TorchBackend {
   }
 
   std::string versions() const override {
-    const int64_t cuda = at::detail::getCUDAHooks().versionRuntime();  // 13000: 13.0
+    const int64_t cuda = at::detail::getCUDAHooks().versionCUDART();  // 13000: 13.0
     const std::string suffix = "+cu" + std::to_string(cuda / 1000) + std::to_string(cuda % 1000 / 10);
     return "torch " TORCH_VERSION + suffix + ", NCCL " + nccl_version();
   }
@@ -104,6 +123,8 @@ class CudaBackend final : public TorchBackend {
 
 }  // namespace
 
-std::unique_ptr<TorchBackend> make_cuda_backend(Device& device) { return std::make_unique<CudaBackend>(device); }
+std::unique_ptr<TorchBackend> make_cuda_backend(Device& device) {
+  return std::make_unique<CudaBackend>(device);
+}
 
 }  // namespace pkb

@@ -19,8 +19,8 @@ namespace pkb {
 
 class CommGroups;
 
-/// One communicator. The public verbs check their arguments and call the `do_` verb of the back end, which may rely on defined,
-/// contiguous tensors of equal dtype and fitting sizes where it can work.
+/// One communicator. The public verbs check their arguments and call the `do_` verb of the back end, which may rely on
+/// defined, contiguous tensors of equal dtype and fitting sizes where it can work.
 class CheckedComm : public Comm {
  public:
   CheckedComm(CommGroups& groups, int rank, int size) : groups_(groups), rank_(rank), size_(size) {}
@@ -54,7 +54,8 @@ class CheckedComm : public Comm {
   virtual void do_scatter(at::Tensor& output, const std::vector<at::Tensor>& inputs, int src) = 0;
   virtual void do_gather(std::vector<at::Tensor>& outputs, const at::Tensor& input, int dst) = 0;
   /// Splits are empty (equal parts on that side) or one number of rows a member.
-  virtual void do_all_to_all_single(at::Tensor& output, const at::Tensor& input, const std::vector<int64_t>& output_splits,
+  virtual void do_all_to_all_single(at::Tensor& output, const at::Tensor& input,
+                                    const std::vector<int64_t>& output_splits,
                                     const std::vector<int64_t>& input_splits) = 0;
   virtual void do_all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) = 0;
   virtual void do_batch_send_receive(std::vector<P2p>& operations) = 0;
@@ -65,19 +66,22 @@ class CheckedComm : public Comm {
   void check_pair(const char* call, const at::Tensor& output, const at::Tensor& input) const;
   void check_reduction(const char* call, const at::Tensor& tensor, ReduceOp op) const;
   void check_member(const char* call, const char* what, int member) const;
-  void check_list(const char* call, const char* what, const std::vector<at::Tensor>& list, const at::Tensor& other) const;
-  void check_splits(const char* call, const char* what, const at::Tensor& tensor, const std::vector<int64_t>& splits) const;
+  void check_list(const char* call, const char* what, const std::vector<at::Tensor>& list,
+                  const at::Tensor& other) const;
+  void check_splits(const char* call, const char* what, const at::Tensor& tensor,
+                    const std::vector<int64_t>& splits) const;
 
   CommGroups& groups_;
   int rank_ = 0, size_ = 1;
 };
 
-/// All communicators of a job: one for every distinct list of ranks, made when it is first asked for (by all of its members) and
-/// kept until the end.
+/// All communicators of a job: one for every distinct list of ranks, made when it is first asked for (by all of its
+/// members) and kept until the end.
 class CommGroups {
  public:
   /// Makes the communicator of these world ranks; `index` is this rank's place among them.
-  using Make = std::function<std::unique_ptr<CheckedComm>(CommGroups& groups, const std::vector<int>& members, int index)>;
+  using Make =
+      std::function<std::unique_ptr<CheckedComm>(CommGroups& groups, const std::vector<int>& members, int index)>;
 
   CommGroups(int rank, int size, Make make);  ///< collective: makes the world's
   ~CommGroups();                              ///< collective: the newest first

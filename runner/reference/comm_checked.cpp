@@ -9,7 +9,9 @@
 namespace pkb {
 namespace {
 
-[[noreturn]] void refuse(const char* call, const std::string& what) { throw Error("Comm::" + std::string(call) + ": " + what); }
+[[noreturn]] void refuse(const char* call, const std::string& what) {
+  throw Error("Comm::" + std::string(call) + ": " + what);
+}
 
 }  // namespace
 
@@ -39,7 +41,8 @@ void CheckedComm::check_reduction(const char* call, const at::Tensor& tensor, Re
 
 void CheckedComm::check_member(const char* call, const char* what, int member) const {
   if (member >= 0 && member < size_) return;
-  refuse(call, std::string(what) + " is " + std::to_string(member) + "; the group has ranks 0.." + std::to_string(size_ - 1));
+  refuse(call,
+         std::string(what) + " is " + std::to_string(member) + "; the group has ranks 0.." + std::to_string(size_ - 1));
 }
 
 void CheckedComm::check_list(const char* call, const char* what, const std::vector<at::Tensor>& list,
@@ -50,12 +53,14 @@ void CheckedComm::check_list(const char* call, const char* what, const std::vect
   for (const at::Tensor& tensor : list) {
     check(call, what, tensor);
     if (tensor.scalar_type() != other.scalar_type() || tensor.device() != other.device()) {
-      refuse(call, std::string(what) + ", " + describe(tensor) + ", must have the dtype and device of " + describe(other));
+      refuse(call,
+             std::string(what) + ", " + describe(tensor) + ", must have the dtype and device of " + describe(other));
     }
   }
   const at::Tensor& own = list[static_cast<std::size_t>(rank_)];
   if (own.numel() != other.numel()) {
-    refuse(call, "the own entry of the " + std::string(what) + ", " + describe(own) + ", must be as large as " + describe(other));
+    refuse(call, "the own entry of the " + std::string(what) + ", " + describe(own) + ", must be as large as " +
+                     describe(other));
   }
 }
 
@@ -65,8 +70,8 @@ void CheckedComm::check_splits(const char* call, const char* what, const at::Ten
   if (rows < 0) refuse(call, std::string(what) + " has no axis 0 to split");
   if (splits.empty()) {
     if (rows % size_ == 0) return;
-    refuse(call, std::string(what) + ", " + describe(tensor) + ": axis 0 does not divide into " + std::to_string(size_) +
-                     " equal parts");
+    refuse(call, std::string(what) + ", " + describe(tensor) + ": axis 0 does not divide into " +
+                     std::to_string(size_) + " equal parts");
   }
   if (splits.size() != static_cast<std::size_t>(size_)) {
     refuse(call, std::to_string(splits.size()) + " splits of " + what + " for a group of " + std::to_string(size_));
@@ -74,7 +79,8 @@ void CheckedComm::check_splits(const char* call, const char* what, const at::Ten
   const bool negative = std::any_of(splits.begin(), splits.end(), [](int64_t split) { return split < 0; });
   const int64_t sum = std::accumulate(splits.begin(), splits.end(), int64_t{0});
   if (negative || sum != rows) {
-    refuse(call, "the splits " + shape_text(splits) + " of " + what + " must add up to its " + std::to_string(rows) + " rows");
+    refuse(call, "the splits " + shape_text(splits) + " of " + what + " must add up to its " + std::to_string(rows) +
+                     " rows");
   }
 }
 
@@ -101,7 +107,8 @@ void CheckedComm::all_gather_into_tensor(at::Tensor& output, const at::Tensor& i
   constexpr const char* kCall = "all_gather_into_tensor";
   check_pair(kCall, output, input);
   if (output.numel() != input.numel() * size_) {
-    refuse(kCall, "output, " + describe(output) + ", must be " + std::to_string(size_) + " times input, " + describe(input));
+    refuse(kCall,
+           "output, " + describe(output) + ", must be " + std::to_string(size_) + " times input, " + describe(input));
   }
   do_all_gather_into_tensor(output, input);
 }
@@ -117,7 +124,8 @@ void CheckedComm::reduce_scatter_tensor(at::Tensor& output, const at::Tensor& in
   check_pair(kCall, output, input);
   check_reduction(kCall, output, op);
   if (input.numel() != output.numel() * size_) {
-    refuse(kCall, "input, " + describe(input) + ", must be " + std::to_string(size_) + " times output, " + describe(output));
+    refuse(kCall,
+           "input, " + describe(input) + ", must be " + std::to_string(size_) + " times output, " + describe(output));
   }
   do_reduce_scatter_tensor(output, input, op);
 }
@@ -144,7 +152,8 @@ void CheckedComm::gather(std::vector<at::Tensor>& outputs, const at::Tensor& inp
   do_gather(outputs, input, dst);
 }
 
-void CheckedComm::all_to_all_single(at::Tensor& output, const at::Tensor& input, const std::vector<int64_t>& output_splits,
+void CheckedComm::all_to_all_single(at::Tensor& output, const at::Tensor& input,
+                                    const std::vector<int64_t>& output_splits,
                                     const std::vector<int64_t>& input_splits) {
   constexpr const char* kCall = "all_to_all_single";
   check_pair(kCall, output, input);
@@ -175,7 +184,9 @@ void CheckedComm::batch_send_receive(std::vector<P2p>& operations) {
   if (!operations.empty()) do_batch_send_receive(operations);
 }
 
-Comm& CheckedComm::group(std::string_view name) { return groups_.by_name(name); }
+Comm& CheckedComm::group(std::string_view name) {
+  return groups_.by_name(name);
+}
 
 CommGroups::CommGroups(int rank, int size, Make make) : rank_(rank), make_(std::move(make)) {
   std::vector<int> world(static_cast<std::size_t>(size));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Comm over MPI. Every verb is a set of non-blocking point-to-point messages on one private communicator, polled with short
-// sleeps, so that a rank that waits leaves its core to the others. Sums are added in rank order, so that all ranks get the same
-// bits; bf16 and fp16 are added in fp32 and rounded once. Values travel as bytes, whatever their type.
+// Comm over MPI. Every verb is a set of non-blocking point-to-point messages on one private communicator, polled with
+// short sleeps, so that a rank that waits leaves its core to the others. Sums are added in rank order, so that all
+// ranks get the same bits; bf16 and fp16 are added in fp32 and rounded once. Values travel as bytes, whatever their
+// type.
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <sched.h>
 
@@ -106,7 +107,8 @@ class Exchange {
 
   void check(int code, int member) const {
     if (code == MPI_SUCCESS) return;
-    throw Error("Comm::" + std::string(call_) + ": message with rank " + std::to_string(member) + ": " + mpi_text(code));
+    throw Error("Comm::" + std::string(call_) + ": message with rank " + std::to_string(member) + ": " +
+                mpi_text(code));
   }
 
   void judge(const Message& message, const MPI_Status& status, int code) const {
@@ -117,8 +119,8 @@ class Exchange {
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     if (bytes == message.expected_bytes) return;
-    throw Error("Comm::" + std::string(call_) + ": rank " + std::to_string(message.member) + " sent " + std::to_string(bytes) +
-                " bytes where " + std::to_string(message.expected_bytes) + " were expected");
+    throw Error("Comm::" + std::string(call_) + ": rank " + std::to_string(message.member) + " sent " +
+                std::to_string(bytes) + " bytes where " + std::to_string(message.expected_bytes) + " were expected");
   }
 
   MPI_Comm communicator_;
@@ -163,10 +165,18 @@ class Staging {
 void combine(at::Tensor& sum, const at::Tensor& next, ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
-    case ReduceOp::avg: sum.add_(next); break;
-    case ReduceOp::prod: sum.mul_(next); break;
-    case ReduceOp::max: at::maximum_out(sum, sum, next); break;
-    case ReduceOp::min: at::minimum_out(sum, sum, next); break;
+    case ReduceOp::avg:
+      sum.add_(next);
+      break;
+    case ReduceOp::prod:
+      sum.mul_(next);
+      break;
+    case ReduceOp::max:
+      at::maximum_out(sum, sum, next);
+      break;
+    case ReduceOp::min:
+      at::minimum_out(sum, sum, next);
+      break;
   }
 }
 
@@ -185,7 +195,8 @@ at::Tensor reduce_rows(const at::Tensor& pieces, ReduceOp op) {
 
 class MpiComm final : public CheckedComm {
  public:
-  MpiComm(CommGroups& groups, std::shared_ptr<const PrivateCommunicator> communicator, std::vector<int> members, int index)
+  MpiComm(CommGroups& groups, std::shared_ptr<const PrivateCommunicator> communicator, std::vector<int> members,
+          int index)
       : CheckedComm(groups, index, static_cast<int>(members.size())),
         communicator_(std::move(communicator)),
         members_(std::move(members)) {}
@@ -314,7 +325,8 @@ class MpiComm final : public CheckedComm {
     Staging staging;
     std::vector<at::Tensor> hosts;
     for (const P2p& operation : operations) {
-      hosts.push_back(operation.kind == P2p::Kind::send ? staging.load(operation.tensor) : Staging::room(operation.tensor));
+      hosts.push_back(operation.kind == P2p::Kind::send ? staging.load(operation.tensor)
+                                                        : Staging::room(operation.tensor));
     }
     staging.arrived();
     Exchange exchange = start("batch_send_receive");
@@ -407,18 +419,24 @@ class MpiComm final : public CheckedComm {
   /// What stays on this rank is copied where it is; only peers' tensors pass through host memory.
   std::vector<at::Tensor> load_peers(Staging& staging, const std::vector<at::Tensor>& tensors) const {
     std::vector<at::Tensor> hosts(tensors.size());
-    each_peer([&](int peer) { hosts[static_cast<std::size_t>(peer)] = staging.load(tensors[static_cast<std::size_t>(peer)]); });
+    each_peer([&](int peer) {
+      hosts[static_cast<std::size_t>(peer)] = staging.load(tensors[static_cast<std::size_t>(peer)]);
+    });
     return hosts;
   }
 
   std::vector<at::Tensor> rooms(const std::vector<at::Tensor>& tensors) const {
     std::vector<at::Tensor> hosts(tensors.size());
-    each_peer([&](int peer) { hosts[static_cast<std::size_t>(peer)] = Staging::room(tensors[static_cast<std::size_t>(peer)]); });
+    each_peer([&](int peer) {
+      hosts[static_cast<std::size_t>(peer)] = Staging::room(tensors[static_cast<std::size_t>(peer)]);
+    });
     return hosts;
   }
 
   void store_peers(const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& hosts) const {
-    each_peer([&](int peer) { Staging::store(tensors[static_cast<std::size_t>(peer)], hosts[static_cast<std::size_t>(peer)]); });
+    each_peer([&](int peer) {
+      Staging::store(tensors[static_cast<std::size_t>(peer)], hosts[static_cast<std::size_t>(peer)]);
+    });
   }
 
   static void copy_own(const at::Tensor& output, const at::Tensor& input) {
@@ -436,9 +454,10 @@ std::unique_ptr<CommGroups> make_mpi_groups(MPI_Comm communicator) {
   int rank = 0, size = 1;
   MPI_Comm_rank(own->get(), &rank);
   MPI_Comm_size(own->get(), &size);
-  return std::make_unique<CommGroups>(rank, size, [own](CommGroups& groups, const std::vector<int>& members, int index) {
-    return std::make_unique<MpiComm>(groups, own, members, index);
-  });
+  return std::make_unique<CommGroups>(rank, size,
+                                      [own](CommGroups& groups, const std::vector<int>& members, int index) {
+                                        return std::make_unique<MpiComm>(groups, own, members, index);
+                                      });
 }
 
 }  // namespace pkb

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Comm over LibTorch's own NCCL process group, called as torch.distributed calls it without async_op: on the current stream, the
-// host does not wait. The only file that includes c10d. Built with a CUDA toolkit only.
+// Comm over LibTorch's own NCCL process group, called as torch.distributed calls it without async_op: on the current
+// stream, the host does not wait. The only file that includes c10d. Built with a CUDA toolkit only.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -28,17 +28,24 @@ using Store = c10::intrusive_ptr<c10d::Store>;
 
 c10d::ReduceOp::RedOpType reduce_op(ReduceOp op) {
   switch (op) {
-    case ReduceOp::sum: return c10d::ReduceOp::SUM;
-    case ReduceOp::max: return c10d::ReduceOp::MAX;
-    case ReduceOp::min: return c10d::ReduceOp::MIN;
-    case ReduceOp::prod: return c10d::ReduceOp::PRODUCT;
-    case ReduceOp::avg: return c10d::ReduceOp::AVG;
+    case ReduceOp::sum:
+      return c10d::ReduceOp::SUM;
+    case ReduceOp::max:
+      return c10d::ReduceOp::MAX;
+    case ReduceOp::min:
+      return c10d::ReduceOp::MIN;
+    case ReduceOp::prod:
+      return c10d::ReduceOp::PRODUCT;
+    case ReduceOp::avg:
+      return c10d::ReduceOp::AVG;
   }
   throw Error("Comm: unknown reduction");
 }
 
 /// NCCL has no complex numbers; torch.distributed passes them as pairs.
-at::Tensor real(const at::Tensor& tensor) { return tensor.is_complex() ? at::view_as_real(tensor) : tensor; }
+at::Tensor real(const at::Tensor& tensor) {
+  return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
+}
 
 std::vector<at::Tensor> real(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> pairs;
@@ -181,19 +188,19 @@ class NcclComm final : public CheckedComm {
   int exceptions_ = 0;
 };
 
-/// c10d's helper threads must neither end the job (pkb watches the reference itself) nor disturb what is timed. Read by the
-/// process group when it is made; said by the environment alone.
+/// c10d's helper threads must neither end the job (pkb watches the reference itself) nor disturb what is timed. Read by
+/// the process group when it is made; said by the environment alone.
 void quiet_helper_threads() {
   static constexpr std::pair<const char*, const char*> kSettings[] = {
       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"},  // the watchdog reports, it does not abort
-      {"TORCH_NCCL_ENABLE_MONITORING", "0"},     // no heartbeat monitor, which ends the process after minutes of silence
-      {"TORCH_NCCL_DUMP_ON_TIMEOUT", "0"},       // no debugging dumps through the store
+      {"TORCH_NCCL_ENABLE_MONITORING", "0"},  // no heartbeat monitor, which ends the process after minutes of silence
+      {"TORCH_NCCL_DUMP_ON_TIMEOUT", "0"},    // no debugging dumps through the store
       {"TORCH_NCCL_PROPAGATE_ERROR", "0"},
       {"TORCH_NCCL_RETHROW_CUDA_ERRORS", "0"},
       {"TORCH_NCCL_DESYNC_DEBUG", "0"},
       {"TORCH_NCCL_BLOCKING_WAIT", "0"},
       {"TORCH_NCCL_ENABLE_TIMING", "0"},
-      {"TORCH_NCCL_TRACE_BUFFER_SIZE", "0"},     // no flight recorder: it costs host time in every call
+      {"TORCH_NCCL_TRACE_BUFFER_SIZE", "0"},  // no flight recorder: it costs host time in every call
       {"TORCH_FR_BUFFER_SIZE", "0"},
   };
   for (const auto& [name, value] : kSettings) setenv(name, value, /*overwrite=*/1);
@@ -253,15 +260,16 @@ Store make_store(Team& team) {
                    ", which NCCL needs as well:" + reasons + " check firewalls and routes between the nodes");
 }
 
-ProcessGroup make_process_group(const Store& store, const std::vector<int>& members, int index, int ordinal, bool is_world) {
+ProcessGroup make_process_group(const Store& store, const std::vector<int>& members, int index, int ordinal,
+                                bool is_world) {
   std::string name = "pkb";
   for (const int member : members) name += "_" + std::to_string(member);
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->group_name = name;
   options->timeout = std::chrono::hours(24);  // pkb's own watchdog is the one that counts
   if (!is_world) options->global_ranks_in_group.assign(members.begin(), members.end());
-  auto process_group = c10::make_intrusive<c10d::ProcessGroupNCCL>(c10::make_intrusive<c10d::PrefixStore>(name, store), index,
-                                                                   static_cast<int>(members.size()), options);
+  auto process_group = c10::make_intrusive<c10d::ProcessGroupNCCL>(c10::make_intrusive<c10d::PrefixStore>(name, store),
+                                                                   index, static_cast<int>(members.size()), options);
   const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(ordinal));
   process_group->setGroupUid(name);
   // Now, not in the first call, which may be a timed one; sends and receives then use this communicator too.
@@ -272,14 +280,17 @@ ProcessGroup make_process_group(const Store& store, const std::vector<int>& memb
 
 }  // namespace
 
-std::string nccl_version() { return c10d::getNcclVersion(); }
+std::string nccl_version() {
+  return c10d::getNcclVersion();
+}
 
 std::unique_ptr<CommGroups> make_nccl_groups(Team& team, int ordinal) {
   quiet_helper_threads();
   const Store store = make_store(team);
   const auto world_size = static_cast<std::size_t>(team.size());
   return std::make_unique<CommGroups>(
-      team.rank(), team.size(), [store, ordinal, world_size](CommGroups& groups, const std::vector<int>& members, int index) {
+      team.rank(), team.size(),
+      [store, ordinal, world_size](CommGroups& groups, const std::vector<int>& members, int index) {
         auto process_group = make_process_group(store, members, index, ordinal, members.size() == world_size);
         return std::make_unique<NcclComm>(groups, std::move(process_group), ordinal);
       });

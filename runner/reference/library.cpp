@@ -11,11 +11,13 @@ Library::Library(const std::filesystem::path& shared_object) : path_(shared_obje
   handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     const char* reason = dlerror();
-    throw Error("cannot load the reference " + path_.string() + ": " + (reason != nullptr ? reason : "no reason given"));
+    throw Error("cannot load the reference " + path_.string() + ": " +
+                (reason != nullptr ? reason : "no reason given"));
   }
   try {
     const auto entry = reinterpret_cast<ReferenceEntry>(dlsym(handle_, kReferenceSymbol));
-    if (entry == nullptr) throw Error(path_.string() + " exports no " + kReferenceSymbol + "; end it with PKB_REFERENCE(...)");
+    if (entry == nullptr)
+      throw Error(path_.string() + " exports no " + kReferenceSymbol + "; end it with PKB_REFERENCE(...)");
     reference_ = entry();
     if (reference_ == nullptr || reference_->baselines.empty()) throw Error(path_.string() + " names no baseline");
     using InputsEntry = InputsFunction (*)();
@@ -27,7 +29,9 @@ Library::Library(const std::filesystem::path& shared_object) : path_(shared_obje
   }
 }
 
-Library::~Library() { dlclose(handle_); }
+Library::~Library() {
+  dlclose(handle_);
+}
 
 std::vector<std::string> Library::baselines() const {
   std::vector<std::string> names;

@@ -19,7 +19,7 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   std::vector<std::string> baselines() const;
-  ReferenceFunction baseline(const std::string& name) const;   ///< throws Error for an unknown name
+  ReferenceFunction baseline(const std::string& name) const;  ///< throws Error for an unknown name
   /// What defines the answer: `expected`, else the first baseline.
   ReferenceFunction answer() const;
   InputsFunction custom_inputs() const { return custom_inputs_; }  ///< null: the problem has no inputs.cpp

@@ -21,8 +21,8 @@ template <class Map>
 const typename Map::mapped_type& find(const Map& map, std::string_view name, const char* what) {
   const auto found = map.find(name);
   if (found == map.end()) {
-    throw Error("the reference asks for " + std::string(what) + " \"" + std::string(name) + "\", but the catalogue declares " +
-                names_of(map));
+    throw Error("the reference asks for " + std::string(what) + " \"" + std::string(name) +
+                "\", but the catalogue declares " + names_of(map));
   }
   return found->second;
 }
@@ -33,13 +33,14 @@ const char* kind_of(const Value& value) {
 }
 
 const char* kind_of(const Scalar& scalar) {
-  static constexpr const char* kKinds[] = {"null",     "an integer",         "a float",        "a boolean",
+  static constexpr const char* kKinds[] = {"null",     "an integer",         "a float",       "a boolean",
                                            "a string", "a list of integers", "a group's name"};
   return kKinds[scalar.index()];
 }
 
 [[noreturn]] void wrong_kind(const char* what, std::string_view name, const char* is, const char* wanted) {
-  throw Error("the reference takes " + std::string(what) + " \"" + std::string(name) + "\" as " + wanted + ", but it is " + is);
+  throw Error("the reference takes " + std::string(what) + " \"" + std::string(name) + "\" as " + wanted +
+              ", but it is " + is);
 }
 
 template <class T>
@@ -76,9 +77,13 @@ int64_t Inputs::param(std::string_view name) const {
   return static_cast<int64_t>(value);
 }
 
-double Inputs::real_param(std::string_view name) const { return find(params, name, "parameter"); }
+double Inputs::real_param(std::string_view name) const {
+  return find(params, name, "parameter");
+}
 
-int64_t Inputs::integer(std::string_view name) const { return take<int64_t>(scalars, name, "an integer"); }
+int64_t Inputs::integer(std::string_view name) const {
+  return take<int64_t>(scalars, name, "an integer");
+}
 
 double Inputs::real(std::string_view name) const {
   const Scalar& scalar = find(scalars, name, "scalar");
@@ -86,7 +91,9 @@ double Inputs::real(std::string_view name) const {
   return take<double>(scalars, name, "a float");
 }
 
-bool Inputs::boolean(std::string_view name) const { return take<bool>(scalars, name, "a boolean"); }
+bool Inputs::boolean(std::string_view name) const {
+  return take<bool>(scalars, name, "a boolean");
+}
 
 const std::string& Inputs::string(std::string_view name) const {
   const Scalar& scalar = find(scalars, name, "scalar");
@@ -102,6 +109,8 @@ bool Inputs::is_null(std::string_view name) const {
   return std::holds_alternative<std::monostate>(find(scalars, name, "scalar"));
 }
 
-bool Inputs::has_scalar(std::string_view name) const { return scalars.find(name) != scalars.end(); }
+bool Inputs::has_scalar(std::string_view name) const {
+  return scalars.find(name) != scalars.end();
+}
 
 }  // namespace pkb

@@ -19,7 +19,7 @@ namespace pkb {
 
 /// A tensor of the trusted side, contiguous, on the device (or pinned host memory for place: host).
 struct TensorView {
-  const void* data = nullptr;            ///< null: absent on this rank
+  const void* data = nullptr;  ///< null: absent on this rank
   Dtype dtype = Dtype::bf16;
   std::vector<int64_t> shape;
   int64_t elements() const;
@@ -28,14 +28,14 @@ struct TensorView {
 
 struct ReferenceOptions {
   uint64_t seed = 1;
-  bool ranks_share_gpus = false;         ///< then references communicate through MPI, staged through the host
+  bool ranks_share_gpus = false;  ///< then references communicate through MPI, staged through the host
 };
 
 /// All calls but the getters are collective over the team unless said otherwise.
 class ReferenceSide {
  public:
-  /// Sets LibTorch up (one thread a rank on host, TF32 and reduced-precision accumulation off, device current) and makes the
-  /// communicators, once a job.
+  /// Sets LibTorch up (one thread a rank on host, TF32 and reduced-precision accumulation off, device current) and
+  /// makes the communicators, once a job.
   ReferenceSide(Team& team, Device& device, const ReferenceOptions& options);
   ~ReferenceSide();
 
@@ -43,28 +43,30 @@ class ReferenceSide {
   void load(const std::filesystem::path& shared_object);
   std::vector<std::string> baselines() const;
 
-  /// Draws [first, first + count) of the instance's case become slots 0 .. count - 1; earlier slots are dropped. Not collective.
-  /// Base draws are the same bits on every machine. Lists are expanded as in instance.inputs.
+  /// Draws [first, first + count) of the instance's case become slots 0 .. count - 1; earlier slots are dropped. Not
+  /// collective. Base draws are the same bits on every machine. Lists are expanded as in instance.inputs.
   void make_draws(const Instance& instance, int64_t first, int count);
   int slots() const;
-  TensorView input(int slot, std::size_t index) const;           ///< index into instance.inputs
+  TensorView input(int slot, std::size_t index) const;  ///< index into instance.inputs
   /// Scalars of a slot's draw (they may change from draw to draw).
   const std::map<std::string, Scalar, std::less<>>& scalars(int slot) const;
 
-  /// Runs what defines the answer on a slot and keeps the result until the next call. In-place arguments are copied first, so the
-  /// slot's inputs stay as drawn. Throws Error when an output's shape or dtype is not what the catalogue declares.
+  /// Runs what defines the answer on a slot and keeps the result until the next call. In-place arguments are copied
+  /// first, so the slot's inputs stay as drawn. Throws Error when an output's shape or dtype is not what the catalogue
+  /// declares.
   void make_expected(int slot);
-  TensorView expected(std::size_t index) const;                  ///< index into instance.outputs
-  void drop_expected();                                          ///< scrubs and frees
+  TensorView expected(std::size_t index) const;  ///< index into instance.outputs
+  void drop_expected();                          ///< scrubs and frees
 
-  /// Times one baseline over slots in this order. burst, each, isolated, graph and warm_up as for candidates; outputs are dropped
-  /// as a program would drop them. The last slot's inputs of in-place problems are restored outside the timed span.
+  /// Times one baseline over slots in this order. burst, each, isolated, graph and warm_up as for candidates; outputs
+  /// are dropped as a program would drop them. The last slot's inputs of in-place problems are restored outside the
+  /// timed span.
   protocol::TimeReply time(const std::string& baseline, const protocol::TimeRequest& request);
 
   /// Frees what the caching allocator holds; between problems.
   void release();
   int64_t allocated_bytes() const;
-  std::string versions() const;                                  ///< "torch 2.11.0+cu130, NCCL 2.28.9"
+  std::string versions() const;  ///< "torch 2.11.0+cu130, NCCL 2.28.9"
 
  private:
   struct State;

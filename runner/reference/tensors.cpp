@@ -15,16 +15,26 @@ int64_t TensorView::elements() const {
 
 at::ScalarType scalar_type_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::bf16: return at::kBFloat16;
-    case Dtype::fp16: return at::kHalf;
-    case Dtype::fp32: return at::kFloat;
-    case Dtype::fp64: return at::kDouble;
-    case Dtype::fp8_e4m3: return at::kFloat8_e4m3fn;
-    case Dtype::i32: return at::kInt;
-    case Dtype::i64: return at::kLong;
-    case Dtype::u8: return at::kByte;
-    case Dtype::boolean: return at::kBool;
-    case Dtype::complex64: return at::kComplexFloat;
+    case Dtype::bf16:
+      return at::kBFloat16;
+    case Dtype::fp16:
+      return at::kHalf;
+    case Dtype::fp32:
+      return at::kFloat;
+    case Dtype::fp64:
+      return at::kDouble;
+    case Dtype::fp8_e4m3:
+      return at::kFloat8_e4m3fn;
+    case Dtype::i32:
+      return at::kInt;
+    case Dtype::i64:
+      return at::kLong;
+    case Dtype::u8:
+      return at::kByte;
+    case Dtype::boolean:
+      return at::kBool;
+    case Dtype::complex64:
+      return at::kComplexFloat;
   }
   throw Error("no LibTorch type for dtype " + std::to_string(static_cast<int>(dtype)));
 }
@@ -44,7 +54,8 @@ std::string describe(const at::Tensor& tensor) {
 
 std::string label(const Instance& instance, const TensorInstance& tensor) {
   const std::string index = tensor.list_index < 0 ? "" : "[" + std::to_string(tensor.list_index) + "]";
-  return "problem " + std::to_string(instance.problem->id) + " (" + instance.problem->name + "): " + tensor.name + index;
+  return "problem " + std::to_string(instance.problem->id) + " (" + instance.problem->name + "): " + tensor.name +
+         index;
 }
 
 at::Tensor allocate(const TensorInstance& tensor, at::Device device) {

@@ -17,13 +17,13 @@ namespace pkb {
 
 /// One set of drawn inputs.
 struct Slot {
-  Inputs inputs;                     ///< as the reference sees them
-  std::vector<at::Tensor> tensors;   ///< by index into instance.inputs; undefined: absent
+  Inputs inputs;                    ///< as the reference sees them
+  std::vector<at::Tensor> tensors;  ///< by index into instance.inputs; undefined: absent
 };
 
 at::ScalarType scalar_type_of(Dtype dtype);
-std::string shape_text(at::IntArrayRef shape);                       ///< "[4, 8]"
-std::string describe(const at::Tensor& tensor);                      ///< "BFloat16 [4, 8] on cuda:0"
+std::string shape_text(at::IntArrayRef shape);                              ///< "[4, 8]"
+std::string describe(const at::Tensor& tensor);                             ///< "BFloat16 [4, 8] on cuda:0"
 std::string label(const Instance& instance, const TensorInstance& tensor);  ///< "problem 13 (gemm_allreduce): C"
 
 /// An empty tensor where the catalogue wants it: on `device`, or in host memory (pinned when the device is a GPU).

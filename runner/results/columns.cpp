@@ -162,9 +162,10 @@ std::vector<Column> make_columns() {
              &Row::mismatch, &MismatchDetail::got),
       column("mismatch_expected", number, "What was expected there; as above.", &Row::mismatch,
              &MismatchDetail::expected),
-      column("mismatch_wrong", count, "Wrong elements of that output.", &Row::mismatch, &MismatchDetail::wrong),
-      column("mismatch_elements", count, "Elements of that output that were compared.", &Row::mismatch,
-             &MismatchDetail::elements),
+      column_absent_at(0, "mismatch_wrong", count, "Wrong elements of that output; none: no mismatch.", &Row::mismatch,
+                       &MismatchDetail::wrong),
+      column_absent_at(0, "mismatch_elements", count, "Elements of that output that were compared.", &Row::mismatch,
+                       &MismatchDetail::elements),
       column("max_absolute_error", number, "Largest |got - expected| over all outputs.", &Row::max_absolute_error),
       column("max_relative_error", number, "Largest |got - expected| / |expected|.", &Row::max_relative_error),
 

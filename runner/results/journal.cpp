@@ -146,7 +146,8 @@ fs::path default_folder() {
   return "pkb-results-" + utc_now_compact();
 }
 
-Journal Journal::create(const fs::path& folder) {
+Journal Journal::create(const fs::path& wanted) {
+  const fs::path folder = wanted.empty() ? default_folder() : wanted;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw UsageError(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));

@@ -45,8 +45,8 @@ std::filesystem::path default_folder();
 /// folder.
 class Journal {
  public:
-  /// Makes the folder, and its parents. Throws UsageError when it holds results already.
-  static Journal create(const std::filesystem::path& folder);
+  /// Makes the folder (empty: default_folder()), and its parents. Throws UsageError when it holds results already.
+  static Journal create(const std::filesystem::path& wanted);
   /// Continues what `create` began; an incomplete last line is cut off. Throws UsageError when there is nothing to
   /// continue or another job writes there.
   static Journal resume(const std::filesystem::path& folder);

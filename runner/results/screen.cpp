@@ -236,7 +236,7 @@ void Screen::finish(const std::filesystem::path& folder) {
   if (const std::string means = geometric_means(rows_); !means.empty()) {
     out_ << "# speed-up, geometric mean: " << means << '\n';
   }
-  out_ << fmt::format("# files: {0}/results.csv {0}/results.json {0}/results.jsonl\n", folder.string()) << std::flush;
+  out_ << fmt::format("# files: {}/results.{{csv,json,jsonl}}\n", folder.string()) << std::flush;
 }
 
 }  // namespace pkb

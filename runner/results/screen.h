@@ -21,7 +21,7 @@ namespace pkb {
 class Screen {
  public:
   struct Settings {
-    std::size_t width = 160;         ///< columns a line may take; longer reasons are cut (the files have them whole)
+    std::size_t width = 200;         ///< columns a line may take; longer reasons are cut (the files have them whole)
     std::size_t progress_width = 0;  ///< of the progress line on `err`, which then is a terminal; 0: no such line
   };
   /// Widths of the terminals that standard output and standard error are.

@@ -11,11 +11,11 @@
 
 #include "catalogue/catalogue.h"
 #include "core/error.h"
-#include "options/listing.h"
 #include "options/options.h"
 #include "results/columns.h"
 #include "results/environment.h"
 #include "results/journal.h"
+#include "results/listing.h"
 #include "results/screen.h"
 #include "results/writers.h"
 
@@ -28,31 +28,16 @@ Catalogue load_catalogue(const Options& options) {
   return Catalogue::load(executable.parent_path().parent_path() / "share/pkb/problems.yaml");
 }
 
-ListingOptions listing_options(const Options& options, const Catalogue& catalogue) {
-  ListingOptions listing;
-  listing.verbose = options.verbose;
-  listing.world = options.world;
-  listing.overrides = options.overrides;
-  if (!options.profile.empty()) {
-    listing.profiles = {&profile_named(catalogue, options.profile)};
-  } else {
-    for (const auto& [name, profile] : catalogue.profiles()) listing.profiles.push_back(&profile);
-  }
-  return listing;
-}
-
 void list(const Options& options) {
-  const Catalogue catalogue = load_catalogue(options);
-  list_problems(std::cout, select(catalogue, options.selection), listing_options(options, catalogue));
+  show_list(std::cout, load_catalogue(options), options);
 }
 
 void show(const Options& options) {
   const Catalogue catalogue = load_catalogue(options);
+  const ListingOptions listing = listing_options(catalogue, options);
   Selection selection;
   selection.problems = options.arguments;
-  for (const Problem* problem : select(catalogue, selection)) {
-    show_problem(std::cout, *problem, listing_options(options, catalogue));
-  }
+  for (const Problem* problem : select(catalogue, selection)) show_problem(std::cout, *problem, listing);
 }
 
 void explain_columns(const Options&) {

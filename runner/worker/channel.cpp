@@ -145,7 +145,7 @@ bool Channel::send(Type type, const Json& body, Clock::time_point deadline) {
   return true;
 }
 
-std::optional<ReadResult> Channel::poll() {
+ReadResult Channel::take_arrived() {
   while (true) {
     ReadResult result = parse();
     if (result.status != ReadStatus::timeout) return result;
@@ -154,17 +154,23 @@ std::optional<ReadResult> Channel::poll() {
     if (count > 0) {
       buffer_.append(chunk, static_cast<std::size_t>(count));
     } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      return std::nullopt;
+      return result;
     } else if (count == 0 || errno != EINTR) {
-      return ReadResult{ReadStatus::closed, {}, buffer_.empty() ? "" : "closed in the middle of a message"};
+      return {ReadStatus::closed, {}, buffer_.empty() ? "" : "closed in the middle of a message"};
     }
   }
 }
 
+std::optional<ReadResult> Channel::poll() {
+  ReadResult result = take_arrived();
+  if (result.status == ReadStatus::timeout) return std::nullopt;
+  return result;
+}
+
 ReadResult Channel::receive(Clock::time_point deadline) {
   while (true) {
-    if (std::optional<ReadResult> result = poll()) return *std::move(result);
-    if (!wait_for(descriptor_, POLLIN, deadline)) return {ReadStatus::timeout, {}, ""};
+    ReadResult result = take_arrived();
+    if (result.status != ReadStatus::timeout || !wait_for(descriptor_, POLLIN, deadline)) return result;
   }
 }
 

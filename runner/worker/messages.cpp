@@ -140,7 +140,8 @@ void to_json(Json& json, const TimeRequest& request) {
 }
 
 void from_json(const Json& json, TimeRequest& request) {
-  request.mode = static_cast<TimeRequest::Mode>(integer_field(json, "mode", 0, 4));
+  request.mode =
+      static_cast<TimeRequest::Mode>(integer_field(json, "mode", 0, static_cast<int32_t>(TimeRequest::Mode::replay)));
   request.draws.clear();
   for (const int64_t draw : integers_field(json, "draws", kLongestList)) {
     if (draw < 0 || draw > std::numeric_limits<int32_t>::max()) refuse("'draws' is out of range");

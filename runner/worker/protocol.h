@@ -68,6 +68,7 @@ class Channel {
   std::optional<ReadResult> poll();                                     ///< what has arrived, without waiting
 
  private:
+  ReadResult take_arrived();  ///< timeout: no whole frame yet
   ReadResult parse();
   int descriptor_ = -1;
   std::string buffer_;
@@ -83,7 +84,7 @@ void check_reply(Type request, const Json& request_body, const Json& reply);
 /// The arguments of one call, as they cross the socket. Offsets count from the slab's start; -1: absent.
 struct TensorMessage {
   int32_t dtype = 0;
-  std::vector<int64_t> shape, stride;
+  std::vector<int64_t> shape{}, stride{};
   bool host = false;
   int64_t capacity = 0;
   int64_t offset = -1;
@@ -99,8 +100,8 @@ struct ScalarMessage {
   int32_t kind = 0;
   int64_t integer = 0;
   double real = 0;
-  std::string text;
-  std::vector<int64_t> list, shape;
+  std::string text{};
+  std::vector<int64_t> list{}, shape{};
 };
 struct ArgumentsMessage {
   std::vector<ArgumentMessage> inputs, outputs;
@@ -130,9 +131,9 @@ struct TimeReply {
   double event_us = 0;            ///< whole loop (burst, each, graph); sum of calls (isolated)
   double wall_us = 0;             ///< the worker's clock around the loop, synchronisation included
   double tail_us = 0;             ///< how long a device-wide synchronisation took after the end event was done
-  std::vector<double> call_us;    ///< each, isolated
+  std::vector<double> call_us{};    ///< each, isolated
   int threads_before = 0, threads_after = 0;
-  std::string not_captured;       ///< graph: why it could not be captured; empty: it was
+  std::string not_captured{};       ///< graph: why it could not be captured; empty: it was
 };
 void to_json(Json& json, const TimeReply& reply);
 void from_json(const Json& json, TimeReply& reply);

@@ -15,7 +15,22 @@ namespace pkb::hostcuda {
 constinit thread_local ThreadContext* current_thread = nullptr;
 constinit thread_local int tick_budget = 0;
 
+// threadIdx and its like, see cuda/launch.h.
+extern constinit thread_local Index builtin_thread __asm__("pkb_hostcuda_threadIdx");
+extern constinit thread_local Index builtin_block __asm__("pkb_hostcuda_blockIdx");
+extern constinit thread_local Index builtin_block_dim __asm__("pkb_hostcuda_blockDim");
+extern constinit thread_local Index builtin_grid_dim __asm__("pkb_hostcuda_gridDim");
+constinit thread_local Index builtin_thread{};
+constinit thread_local Index builtin_block{};
+constinit thread_local Index builtin_block_dim{};
+constinit thread_local Index builtin_grid_dim{};
+
 namespace {
+
+void make_current(Fiber& fiber) {
+  current_thread = &fiber;
+  builtin_thread = fiber.thread_index;
+}
 
 using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
@@ -88,6 +103,7 @@ void Block::start(std::shared_ptr<Launch> launch, std::uint64_t index, StackPool
   named_.fill(Barrier());
   ready_.clear();
   at_grid_.clear();
+  at_grid_barrier = false;
   alive_ = threads;
   failure_.clear();
   unsigned linear = 0;
@@ -113,18 +129,22 @@ Block::Outcome Block::run() {
   if (first == nullptr) return outcome_without_ready_fibers();
   prepare(*first);
   tick_budget = kTicksPerTurn;
-  current_thread = first;
+  builtin_block = block_index;
+  builtin_block_dim = block_dim;
+  builtin_grid_dim = grid_dim;
+  make_current(*first);
   save_context(jump_fcontext(first->context, &scheduler_context_));
   current_thread = nullptr;
   return outcome_;
 }
 
-void Block::abandon() {
+void Block::reset() {
   for (Fiber& fiber : fibers_) {
     if (fiber.stack.base != nullptr) stacks_->give(fiber.stack);
     fiber.stack = {};
   }
   ready_.clear();
+  launch_.reset();
 }
 
 void fiber_entry(Block& block) { block.run_fibers(); }
@@ -151,7 +171,7 @@ void Block::run_fibers() {
     if (next == nullptr || next->state != FiberState::fresh) leave_for_good(next);
     next->stack = fiber.stack;
     fiber.stack = {};
-    current_thread = next;
+    make_current(*next);
   }
 }
 
@@ -183,7 +203,7 @@ void Block::leave_for_good(Fiber* next) {
 void Block::switch_to(Fiber& next) {
   Fiber& fiber = self();
   prepare(next);
-  current_thread = &next;
+  make_current(next);
   save_context(jump_fcontext(next.context, &fiber.context));
 }
 

@@ -92,20 +92,21 @@ class Block : public BlockContext {
   void start(std::shared_ptr<Launch> launch, std::uint64_t index, StackPool& stacks);
   /// Runs threads until all ended, all wait for something outside the block, or the block failed. On the runtime thread's stack.
   Outcome run();
-  /// Drops all threads where they stand.
-  void abandon();
+  /// Drops the launch, and its threads where they stand.
+  void reset();
   /// After the grid barrier opened.
   void release_grid();
 
   Launch& launch() { return *launch_; }
-  const std::shared_ptr<Launch>& launch_pointer() const { return launch_; }
   /// Something happened in the last run besides looking at unchanged memory.
   bool progressed() const { return progressed_; }
   /// A thread was stopped in a loop during the last run: it may wait, or simply work.
   bool ticked() const { return ticked_; }
   const std::string& failure() const { return failure_; }
 
-  std::uint64_t grid_generation = 0;  ///< the one it waits for to pass
+  // While it waits in the grid barrier.
+  bool at_grid_barrier = false;
+  std::uint64_t grid_generation = 0;  ///< when it came
 
   // Called on fibers, by the functions of thread.h.
   void yield_current();

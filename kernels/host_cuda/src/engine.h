@@ -60,9 +60,11 @@ class Engine {
   struct Worker;
 
   Engine();
+
+  // Runtime threads.
   void work();
-  bool serve(Worker& worker);
-  bool run_block(Worker& worker, std::size_t index);
+  bool run_block(Worker& worker, std::size_t index, bool& ticked);
+  void wait_for_grid(Block& block);
   void retire(Worker& worker, std::size_t index);
   bool take_block(Worker& worker);
   void rest(Worker& worker, bool ticked);
@@ -70,12 +72,12 @@ class Engine {
   // With the lock held.
   void append(const std::shared_ptr<Stream>& stream, Operation operation);
   void keep_in_step(const std::shared_ptr<Stream>& stream);
-  void advance(std::shared_ptr<Stream> stream);
+  void advance(const std::shared_ptr<Stream>& stream);
   void complete_front(Stream& stream);
-  bool can_take() const;
+  Launch* launch_to_take_from() const;
   void abort(Launch& launch, const std::string& why);
-  void finish_block(Launch& launch);
-  void retire_if_finished(Launch& launch);
+  void check_grid(Launch& launch);
+  void complete_if_finished(Launch& launch);
 
   Facts facts_;
   mutable std::mutex lock_;

@@ -118,7 +118,10 @@ void Block::meet_grid(Site site) {
   suspend();
 }
 
-void Block::release_grid() { ready_.append(at_grid_); }
+void Block::release_grid() {
+  at_grid_barrier = false;
+  ready_.append(at_grid_);
+}
 
 // A thread that ended is waited for no longer, as on the hardware.
 void Block::leave_barriers(Fiber& fiber) {

@@ -202,14 +202,17 @@ T* zeroed_workspace(const pkb_context* context, int64_t count) {
 // -------------------------------------------------------------------------------------------------------- launches
 
 /// How many blocks of this kernel the device runs at once: the largest grid whose blocks may wait for each other.
-template <class... Parameters>
-int co_resident_blocks(const pkb_context* context, void (*kernel)(Parameters...), int threads,
-                       int64_t shared_bytes = 0) {
+inline int co_resident_blocks(const pkb_context* context, const void* kernel, int threads, int64_t shared_bytes = 0) {
   int per_sm = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, static_cast<size_t>(shared_bytes)),
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   if (per_sm < 1) throw std::runtime_error("a block of " + std::to_string(threads) + " threads does not fit on an SM");
   return per_sm * context->device.sm_count;
+}
+template <class... Parameters>
+int co_resident_blocks(const pkb_context* context, void (*kernel)(Parameters...), int threads,
+                       int64_t shared_bytes = 0) {
+  return co_resident_blocks(context, reinterpret_cast<const void*>(kernel), threads, shared_bytes);
 }
 
 inline int64_t divide_up(int64_t a, int64_t b) {

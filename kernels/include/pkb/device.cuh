@@ -406,48 +406,45 @@ __device__ inline void scatter_vector(void* address, uint4 v, int count) {
   }
 }
 
-/// How many elements of vector `i` lie inside `elements`: 8, fewer for the last one, 0 beyond.
-__host__ __device__ inline int elements_in_vector(int64_t i, int64_t elements) {
+/// Vector i of a tensor of `elements` 2-byte elements, which may start at any even address and end within the vector.
+__device__ inline uint4 load_elements(const void* tensor, int64_t i, int64_t elements) {
+  const auto* from = static_cast<const uint16_t*>(tensor) + 8 * i;
   const int64_t left = elements - 8 * i;
-  return left >= 8 ? 8 : left > 0 ? static_cast<int>(left) : 0;
+  return left >= 8 && is_aligned(from) ? load_vector(from) : gather_vector(from, left < 8 ? static_cast<int>(left) : 8);
+}
+__device__ inline void store_elements(void* tensor, int64_t i, int64_t elements, uint4 v) {
+  auto* to = static_cast<uint16_t*>(tensor) + 8 * i;
+  const int64_t left = elements - 8 * i;
+  if (left >= 8 && is_aligned(to)) {
+    store_vector(to, v);
+  } else {
+    scatter_vector(to, v, left < 8 ? static_cast<int>(left) : 8);
+  }
 }
 
-/// Block. Copies `elements` 2-byte elements. Whichever side is 16-byte aligned is accessed in vectors; with both
-/// aligned, four loads a thread are in flight. Push: `to` is a peer's address; pull: `from` is. No order and no barrier
-/// is implied. The streaming form is for tensors that are read and written once.
-template <bool kStreamingLoad = false, bool kStreamingStore = false>
+/// Vectors i, i + blockDim.x, ... while kUnroll of them can be in flight at once; returns the first i that is left.
+template <int kUnroll>
+__device__ inline int64_t copy_vectors(uint4* to, const uint4* from, int64_t i, int64_t vectors) {
+  const int64_t stride = blockDim.x;
+  for (; i + (kUnroll - 1) * stride < vectors; i += kUnroll * stride) {
+    uint4 v[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) v[u] = load_vector(from + i + u * stride);
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) store_vector(to + i + u * stride, v[u]);
+  }
+  return i;
+}
+
+/// Block. Copies 2-byte elements at even addresses, in vectors where a side is aligned. Push: `to` is a peer's address;
+/// pull: `from` is. No order and no barrier is implied.
 __device__ inline void copy_block(void* to, const void* from, int64_t elements) {
-  constexpr int kUnroll = 4;
-  const bool to_aligned = is_aligned(to), from_aligned = is_aligned(from);
-  const int64_t stride = blockDim.x, vectors = (elements + 7) / 8;
-  const auto load = [&](int64_t i) {
-    const auto* address = static_cast<const uint16_t*>(from) + 8 * i;
-    return kStreamingLoad ? load_vector_streaming(address) : load_vector(address);
-  };
-  const auto store = [&](int64_t i, uint4 v) {
-    auto* address = static_cast<uint16_t*>(to) + 8 * i;
-    kStreamingStore ? store_vector_streaming(address, v) : store_vector(address, v);
-  };
   int64_t i = threadIdx.x;
-  if (to_aligned && from_aligned) {
-    for (; i + (kUnroll - 1) * stride < elements / 8; i += kUnroll * stride) {
-      uint4 v[kUnroll];
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) v[u] = load(i + u * stride);
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) store(i + u * stride, v[u]);
-    }
+  if (is_aligned(to) && is_aligned(from)) {
+    i = copy_vectors<4>(static_cast<uint4*>(to), static_cast<const uint4*>(from), i, elements / 8);
+    i = copy_vectors<2>(static_cast<uint4*>(to), static_cast<const uint4*>(from), i, elements / 8);
   }
-  for (; i < vectors; i += stride) {
-    const int count = elements_in_vector(i, elements);
-    const uint4 v =
-        from_aligned && count == 8 ? load(i) : gather_vector(static_cast<const uint16_t*>(from) + 8 * i, count);
-    if (to_aligned && count == 8) {
-      store(i, v);
-    } else {
-      scatter_vector(static_cast<uint16_t*>(to) + 8 * i, v, count);
-    }
-  }
+  for (; 8 * i < elements; i += blockDim.x) store_elements(to, i, elements, load_elements(from, i, elements));
 }
 
 // ----------------------------------------------------------------------------------------------------------- 7 bf16
@@ -470,22 +467,72 @@ __device__ inline void add(float2& sum, uint32_t bf16x2) {
   sum = make_float2(sum.x + a.x, sum.y + a.y);
 }
 
-/// The eight bf16 of a vector as fp32.
+/// The four bf16 of 8 bytes, and the eight of a vector, as fp32.
+struct Float4 {
+  float2 v[2];
+};
 struct Float8 {
   float2 v[4];
 };
+__device__ inline Float4 unpack_bf16x4(uint2 a) {
+  return {{unpack_bf16x2(a.x), unpack_bf16x2(a.y)}};
+}
 __device__ inline Float8 unpack_bf16x8(uint4 a) {
   return {{unpack_bf16x2(a.x), unpack_bf16x2(a.y), unpack_bf16x2(a.z), unpack_bf16x2(a.w)}};
+}
+__device__ inline uint2 pack_bf16x4(const Float4& a) {
+  return make_uint2(pack_bf16x2(a.v[0]), pack_bf16x2(a.v[1]));
 }
 __device__ inline uint4 pack_bf16x8(const Float8& a) {
   return make_uint4(pack_bf16x2(a.v[0]), pack_bf16x2(a.v[1]), pack_bf16x2(a.v[2]), pack_bf16x2(a.v[3]));
 }
-__device__ inline void add(Float8& sum, const Float8& a) {
-#pragma unroll
-  for (int i = 0; i < 4; ++i) sum.v[i] = make_float2(sum.v[i].x + a.v[i].x, sum.v[i].y + a.v[i].y);
+__device__ inline void add(Float4& sum, uint2 bf16x4) {
+  add(sum.v[0], bf16x4.x);
+  add(sum.v[1], bf16x4.y);
 }
 __device__ inline void add(Float8& sum, uint4 bf16x8) {
-  add(sum, unpack_bf16x8(bf16x8));
+  add(sum.v[0], bf16x8.x);
+  add(sum.v[1], bf16x8.y);
+  add(sum.v[2], bf16x8.z);
+  add(sum.v[3], bf16x8.w);
+}
+
+/// Block. Adds `elements` bf16 of every rank: from(rank) is where a rank's are, store(i, v) gets vector i of the sum,
+/// the last one filled up with zeros. In rank order, in fp32, rounded once.
+template <class From, class Store>
+__device__ inline void sum_block(int elements, int ranks, From from, Store store) {
+  constexpr int kBatch = 4;  // loads in flight before the first addition
+  __shared__ const bf16* source[kMaxRanks];
+  __syncthreads();
+  if (static_cast<int>(threadIdx.x) < ranks) source[threadIdx.x] = from(static_cast<int>(threadIdx.x));
+  __syncthreads();
+  bool aligned = true;
+  for (int s = 0; s < ranks; ++s) aligned = aligned && is_aligned(source[s]);
+
+  int i = static_cast<int>(threadIdx.x);
+  if (aligned) {
+    for (; i < elements / 8; i += static_cast<int>(blockDim.x)) {
+      Float8 sum{};
+      for (int first = 0; first < ranks; first += kBatch) {
+        uint4 v[kBatch];
+#pragma unroll
+        for (int s = 0; s < kBatch; ++s) {
+          if (first + s < ranks) v[s] = load_vector(source[first + s] + 8 * i);
+        }
+#pragma unroll
+        for (int s = 0; s < kBatch; ++s) {
+          if (first + s < ranks) add(sum, v[s]);
+        }
+      }
+      store(i, pack_bf16x8(sum));
+    }
+  }
+  for (; 8 * i < elements; i += static_cast<int>(blockDim.x)) {
+    Float8 sum{};
+#pragma unroll 1
+    for (int s = 0; s < ranks; ++s) add(sum, load_elements(source[s], i, elements));
+    store(i, pack_bf16x8(sum));
+  }
 }
 
 // ----------------------------------------------------------------------------------------------------- 8 reductions

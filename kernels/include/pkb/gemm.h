@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrix product of a candidate, C = A B: row-major, bf16 inputs, fp32 accumulation, one rounding when C is bf16. And
-// what follows it when the ranks hold summands of C: their parts travel and are added (second half of this file).
+// The matrix product of a candidate, C = A B: row-major, bf16 inputs, fp32 accumulation, one rounding when C is bf16.
+// And what follows it when the ranks hold summands of C: their parts travel and are added (second half of this file).
 //
 //   // pkb-link: cublasLt              (a line of the candidate that the build reads)
 //   s.gemm.setup(context);             (in pkb_setup)
 //   s.gemm.run(stream, a, b, c);       (in pkb_run; one launch, may be captured)
 //
-// On CUDA it is cuBLASLt with a workspace of its own; on CPU cores a plain kernel. Any m, n, k >= 1 and any alignment that
-// bf16 itself has: odd sizes run slower, not wrong.
+// On CUDA it is cuBLASLt with a workspace of its own; on CPU cores a plain kernel. Any m, n, k >= 1 and any alignment
+// that bf16 itself has: odd sizes run slower, not wrong.
 #pragma once
 
 #include <stdint.h>
@@ -38,7 +38,8 @@ struct Matrix {
 #ifndef PKB_HOST_CUDA
 
 inline void check_cublas(cublasStatus_t status, const char* call) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(std::string(call) + ": " + cublasGetStatusString(status));
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(call) + ": " + cublasGetStatusString(status));
 }
 
 class Gemm {
@@ -53,14 +54,21 @@ class Gemm {
   /// c = a b. C is bf16 or float. Throws when cuBLASLt has no kernel for the shapes.
   template <class C>
   void run(cudaStream_t stream, Matrix<const bf16> a, Matrix<const bf16> b, Matrix<C> c) {
-    const Shape shape{c.rows,           c.columns,         a.columns,         a.stride,
-                      b.stride,         c.stride,          alignment(a.data), alignment(b.data),
-                      alignment(c.data), sizeof(C) == sizeof(float) ? CUDA_R_32F : CUDA_R_16BF};
+    const Shape shape{c.rows,
+                      c.columns,
+                      a.columns,
+                      a.stride,
+                      b.stride,
+                      c.stride,
+                      alignment(a.data),
+                      alignment(b.data),
+                      alignment(c.data),
+                      sizeof(C) == sizeof(float) ? CUDA_R_32F : CUDA_R_16BF};
     if (!(shape == shape_)) plan(shape);
     const float one = 1, zero = 0;
-    check_cublas(cublasLtMatmul(handle_.get(), operation_.get(), &one, b.data, layout_b_.get(), a.data, layout_a_.get(), &zero,
-                                c.data, layout_c_.get(), c.data, layout_c_.get(), &algorithm_, workspace_, kWorkspaceBytes,
-                                stream),
+    check_cublas(cublasLtMatmul(handle_.get(), operation_.get(), &one, b.data, layout_b_.get(), a.data, layout_a_.get(),
+                                &zero, c.data, layout_c_.get(), c.data, layout_c_.get(), &algorithm_, workspace_,
+                                kWorkspaceBytes, stream),
                  "cublasLtMatmul");
   }
 
@@ -84,11 +92,7 @@ class Gemm {
     int64_t m = 0, n = 0, k = 0, stride_a = 0, stride_b = 0, stride_c = 0;
     uint32_t align_a = 0, align_b = 0, align_c = 0;
     cudaDataType_t type_c = CUDA_R_16BF;
-    bool operator==(const Shape& o) const {
-      return m == o.m && n == o.n && k == o.k && stride_a == o.stride_a && stride_b == o.stride_b &&
-             stride_c == o.stride_c && align_a == o.align_a && align_b == o.align_b && align_c == o.align_c &&
-             type_c == o.type_c;
-    }
+    bool operator==(const Shape&) const = default;
   };
 
   static uint32_t alignment(const void* address) {
@@ -121,8 +125,8 @@ class Gemm {
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, s.align_c);
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
-    check_cublas(cublasLtMatmulAlgoGetHeuristic(handle_.get(), operation, layout_b_.get(), layout_a_.get(), layout_c_.get(),
-                                                layout_c_.get(), preference.get(), 1, &best, &found),
+    check_cublas(cublasLtMatmulAlgoGetHeuristic(handle_.get(), operation, layout_b_.get(), layout_a_.get(),
+                                                layout_c_.get(), layout_c_.get(), preference.get(), 1, &best, &found),
                  "cublasLtMatmulAlgoGetHeuristic");
     if (found == 0) throw std::runtime_error("cuBLASLt has no kernel for this matrix product");
     algorithm_ = best.algo;
@@ -131,8 +135,9 @@ class Gemm {
 
   static MatrixLayout layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t stride) {
     cublasLtMatrixLayout_t created = nullptr;
-    check_cublas(cublasLtMatrixLayoutCreate(&created, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), stride),
-                 "cublasLtMatrixLayoutCreate");
+    check_cublas(
+        cublasLtMatrixLayoutCreate(&created, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), stride),
+        "cublasLtMatrixLayoutCreate");
     return MatrixLayout(created);
   }
 
@@ -182,97 +187,114 @@ class Gemm {
 
 // --------------------------------------------------------------------------------------------- summands that travel
 //
-// Every rank holds a partial C and the sum is wanted, by parts: part p for rank p (reduce-scatter, first half of an
-// all-reduce) or the whole for everybody. A rank stores each peer's part into its own slot there, then adds the slots that
-// the peers filled to its own part, in fp32, in rank order, and rounds once.
+// Every rank holds a partial C and the sum is wanted by parts: part p for rank p (a reduce-scatter, or the first half
+// of an all-reduce), or the whole for everybody. A rank stores each peer's part into its own slot there, then adds the
+// slots that the peers filled to its own part, in fp32, in rank order, and rounds once.
 //
-// A part is cut into tiles; in step s block b carries tile s * gridDim + b, and one flag a (block, source) says how far the
-// source has come. Ranks run the same grid.
+// A part is cut into tiles: in step s block b carries tile s * gridDim + b, and one flag a (block, source) says how far
+// the source has come. All ranks run the same plan.
 //
-// Slots alternate by the call's parity. A rank that stores for call e + 2 has finished call e + 1, hence has every peer's
-// part of e + 1, which the peer sent after it had finished call e: nobody still reads what is overwritten.
+// Slots alternate by the call's parity. A rank that stores for call e + 2 has finished call e + 1, hence has every
+// peer's part of e + 1, which the peer sent after it had finished call e: nobody still reads what is overwritten.
 
-constexpr int kMaxSteps = 256;  ///< steps of a call, in the low bits of a flag
+constexpr int kMaxSteps = 256;  ///< a flag holds epoch * kMaxSteps + step
 
-struct Parts {
-  Peers<bf16> slots;      ///< [2][W][slot_elements] on every rank; the own slot is not used
+/// Where the parts that come from elsewhere wait.
+struct Slots {
+  Peers<bf16> memory;     ///< [2][W - 1][capacity] on every rank
   Peers<uint32_t> flags;  ///< [blocks][kMaxRanks]
-  int64_t slot_elements;  ///< a multiple of 8
+  int64_t capacity;       ///< elements of a slot, a multiple of 8
 
+  /// Collective, setup only. For parts of up to `elements` and grids of up to `blocks`.
+  static Slots allocate(const pkb_context* context, int64_t elements, int blocks) {
+    const int64_t capacity = 8 * divide_up(elements, 8);
+    Layout layout;
+    const int64_t memory = layout.add<bf16>(2 * (context->world - 1) * capacity);
+    const int64_t flags = layout.add<uint32_t>(static_cast<int64_t>(blocks) * kMaxRanks);
+    const Symmetric symmetric(context, layout.bytes());
+    return {symmetric.peers<bf16>(memory), symmetric.peers<uint32_t>(flags), capacity};
+  }
+
+  __device__ int me() const { return memory.index; }
+  __device__ int world() const { return memory.size; }
+  /// Where `source` stores what `owner` is to read.
   __device__ bf16* slot(int owner, int source, uint32_t epoch) const {
-    return slots[owner] + (epoch % 2 * slots.size + source) * slot_elements;
+    const int64_t set = static_cast<int64_t>(epoch % 2) * (memory.size - 1);
+    return memory[owner] + (set + source - (source > owner ? 1 : 0)) * capacity;
   }
   __device__ uint32_t* flag(int owner, int source) const { return flags[owner] + blockIdx.x * kMaxRanks + source; }
 };
 
-/// One block's share of a part in one step: `count` elements from `begin` on (none beyond the end), `begin` a multiple of 8.
+/// Elements [begin, begin + count) of a part; `begin` is a multiple of 8, `count` may be 0.
 struct Tile {
   int64_t begin, count;
 };
-__device__ inline Tile tile_of(int step, int tile_elements, int64_t part_elements) {
-  const int64_t begin = (static_cast<int64_t>(step) * gridDim.x + blockIdx.x) * tile_elements;
-  const int64_t left = part_elements - begin;
-  return {begin, left < 0 ? 0 : left < tile_elements ? left : tile_elements};
-}
 
-/// Steps and grid for parts of so many elements: enough blocks to fill the device, tiles of 32 KB where there is more.
-struct TilePlan {
-  int blocks, steps, tile_elements;
+/// How C is cut: part p holds elements p * stride .. p * stride + length - 1, as far as there are any. Stride 0: all of
+/// C.
+struct Plan {
+  int64_t elements, length, stride;
+  int blocks, steps, tile;
+
+  /// Enough blocks to fill the device, tiles of at most 32 KB unless there would be too many steps.
+  Plan(int64_t all, int64_t part_length, int64_t part_stride, int threads, int max_blocks)
+      : elements(all), length(part_length), stride(part_stride) {
+    const int64_t vectors = divide_up(length, 8);
+    const int64_t grid = std::clamp<int64_t>(divide_up(vectors, threads), 1, max_blocks);
+    const int64_t share = divide_up(vectors, grid);
+    const int64_t step = std::max(std::min<int64_t>(share, 2048), divide_up(share, kMaxSteps / 2));
+    blocks = static_cast<int>(grid);
+    steps = static_cast<int>(divide_up(share, step));
+    tile = static_cast<int>(8 * step);
+  }
+
+  /// This block's tile of part `rank` in a step.
+  __device__ Tile tile_of(int rank, int step) const {
+    const int64_t left_of_all = elements - rank * stride, here = left_of_all < length ? left_of_all : length;
+    const int64_t begin = (static_cast<int64_t>(step) * gridDim.x + blockIdx.x) * tile, left = here - begin;
+    return {begin, left < 0 ? 0 : left < tile ? left : tile};
+  }
 };
-inline TilePlan plan_tiles(int64_t part_elements, int threads, int max_blocks) {
-  const int64_t vectors = divide_up(part_elements, 8);
-  const int64_t blocks = std::max<int64_t>(1, std::min<int64_t>(max_blocks, divide_up(vectors, threads)));
-  const int64_t share = divide_up(vectors, blocks);
-  const int64_t tile = std::max(std::min<int64_t>(share, 2048), divide_up(share, kMaxSteps / 2));
-  return {static_cast<int>(blocks), static_cast<int>(divide_up(share, tile)), static_cast<int>(8 * tile)};
-}
 
-/// Block. Stores the step's tile of every peer's part into its slot there and says so. Peer p's part starts at
-/// `partial + p * part_stride`.
-__device__ inline void push_tile(const Parts& parts, const bf16* partial, int64_t part_stride, Tile tile, int step,
-                                 uint32_t epoch) {
-  const Peers<bf16>& slots = parts.slots;
-  for (int i = 0; i < slots.size - 1; ++i) {
-    const int peer = slots.other(i);
-    copy_block(parts.slot(peer, slots.index, epoch) + tile.begin, partial + peer * part_stride + tile.begin, tile.count);
-  }
+/// Block. Tells every peer that what this block stored into its slots for this step is there.
+__device__ inline void announce(const Slots& slots, int step, uint32_t epoch) {
   __syncthreads();
-  if (static_cast<int>(threadIdx.x) < slots.size - 1) {
-    const int peer = slots.other(static_cast<int>(threadIdx.x));
-    signal(parts.flag(peer, slots.index), epoch * kMaxSteps + static_cast<uint32_t>(step));
+  if (static_cast<int>(threadIdx.x) < slots.world() - 1) {
+    const int peer = slots.memory.other(static_cast<int>(threadIdx.x));
+    signal(slots.flag(peer, slots.me()), epoch * kMaxSteps + static_cast<uint32_t>(step));
   }
 }
 
-/// Block. Waits for the step's tile from every peer, adds, and hands each vector of the sum on as
-/// `store(first element, bf16 x 8, how many are valid)`. `own` is the own part.
-template <class Store>
-__device__ inline void add_tile(const Parts& parts, const bf16* own, Tile tile, int step, uint32_t epoch, Store store) {
-  const Peers<bf16>& slots = parts.slots;
+/// Block. Returns when every peer has announced this step.
+__device__ inline void await_peers(const Slots& slots, int step, uint32_t epoch) {
   const int source = static_cast<int>(threadIdx.x);
-  if (source < slots.size && source != slots.index) {
-    wait(parts.flag(slots.index, source), epoch * kMaxSteps + static_cast<uint32_t>(step));
+  if (source < slots.world() && source != slots.me()) {
+    wait(slots.flag(slots.me(), source), epoch * kMaxSteps + static_cast<uint32_t>(step));
   }
   __syncthreads();
-  const bool aligned = is_aligned(own);
-  for (int64_t i = 8 * static_cast<int64_t>(threadIdx.x); i < tile.count; i += 8 * static_cast<int64_t>(blockDim.x)) {
-    const int count = elements_in_vector(0, tile.count - i);
-    const int64_t at = tile.begin + i;
-    Float8 sum{};
-    for (int s = 0; s < slots.size; ++s) {
-      const bf16* from = (s == slots.index ? own : parts.slot(slots.index, s, epoch)) + at;
-      add(sum, s == slots.index && !(aligned && count == 8) ? gather_vector(from, count) : load_vector(from));
-    }
-    store(at, pack_bf16x8(sum), count);
-  }
 }
 
-/// Stores `count` elements of a vector at any address.
-__device__ inline void store_elements(bf16* address, uint4 vector, int count) {
-  if (count == 8 && is_aligned(address)) {
-    store_vector(address, vector);
-  } else {
-    scatter_vector(address, vector, count);
+/// Block. Stores the step's tile of every peer's part of `partial` into its slot there.
+__device__ inline void push_parts(const Slots& slots, const bf16* partial, const Plan& plan, int step, uint32_t epoch) {
+  for (int i = 0; i < slots.world() - 1; ++i) {
+    const int peer = slots.memory.other(i);
+    const Tile tile = plan.tile_of(peer, step);
+    copy_block(slots.slot(peer, slots.me(), epoch) + tile.begin, partial + peer * plan.stride + tile.begin, tile.count);
   }
+  announce(slots, step, epoch);
+}
+
+/// Block. Adds what the peers stored for this step to the own part; `store(tile, i, v)` gets vector i of the sum.
+template <class Store>
+__device__ inline void add_parts(const Slots& slots, const bf16* partial, const Plan& plan, int step, uint32_t epoch,
+                                 Store store) {
+  await_peers(slots, step, epoch);
+  const int me = slots.me();
+  const Tile tile = plan.tile_of(me, step);
+  const auto from = [&](int source) {
+    return (source == me ? partial + me * plan.stride : slots.slot(me, source, epoch)) + tile.begin;
+  };
+  sum_block(tile.count, slots.world(), from, [&](int64_t i, uint4 v) { store(tile, i, v); });
 }
 
 }  // namespace pkb

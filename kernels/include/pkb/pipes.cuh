@@ -15,6 +15,8 @@
 // that are all resident (make_pipes and the launches see to it) and never the same.
 #pragma once
 
+#include <initializer_list>
+
 #include "pkb/arguments.h"
 #include "pkb/device.cuh"
 
@@ -74,6 +76,24 @@ inline Pipes make_pipes(const pkb_context* context, int channels, const char* gr
   return pipes;
 }
 
+/// A kernel that runs `roles` blocks a channel.
+struct ChannelKernel {
+  const void* kernel;
+  int roles;
+  template <class... Parameters>
+  ChannelKernel(void (*function)(Parameters...), int block_roles)
+      : kernel(reinterpret_cast<const void*>(function)), roles(block_roles) {}
+};
+/// How many channels such kernels may have with all their blocks resident; at most one an SM.
+inline int resident_channels(const pkb_context* context, std::initializer_list<ChannelKernel> kernels) {
+  int channels = context->device.sm_count;
+  for (const ChannelKernel& k : kernels) {
+    channels = std::min(channels, co_resident_blocks(context, k.kernel, kPipeThreads) / k.roles);
+  }
+  if (channels < 1) throw std::runtime_error("the device is too small for one channel");
+  return channels;
+}
+
 /// One end of a channel towards a set of peers during one call; what senders and receivers have in common.
 class PipeEnd {
  public:
@@ -94,7 +114,7 @@ class PipeEnd {
   /// The number of this step's chunk, from 0 on.
   __device__ uint32_t number(int peer) const { return *count(peer) + step_; }
   __device__ void* slot(int owner, int source, uint32_t number) const {
-    const int64_t index = pair(source) * ring_.depth + number % ring_.depth;
+    const int64_t index = pair(source) * ring_.depth + (number & (ring_.depth - 1));
     return pipes_.memory[owner] + ring_.slots + index * ring_.slot_bytes;
   }
   __device__ uint32_t* flag(int owner, int64_t flags, int peer) const {
@@ -210,5 +230,83 @@ class PacketExchange : public PipeEnd {
  private:
   const uint32_t number_;
 };
+
+// ------------------------------------------------------------------------------------- dealing tensors out to blocks
+
+/// Packet i of a tensor of `elements` bf16 at any even address; what is missing at the end reads as zero.
+__device__ inline uint2 load_packet_data(const bf16* tensor, int64_t i, int64_t elements) {
+  const bf16* from = tensor + kPacketElements * i;
+  const int64_t left = elements - kPacketElements * i;
+  if (left >= kPacketElements && is_aligned(from, 8)) return *reinterpret_cast<const uint2*>(from);
+  const uint4 v = gather_vector(from, left < kPacketElements ? static_cast<int>(left) : kPacketElements);
+  return make_uint2(v.x, v.y);
+}
+__device__ inline void store_packet_data(bf16* tensor, int64_t i, int64_t elements, uint2 data) {
+  bf16* to = tensor + kPacketElements * i;
+  const int64_t left = elements - kPacketElements * i;
+  if (left >= kPacketElements && is_aligned(to, 8)) {
+    *reinterpret_cast<uint2*>(to) = data;
+  } else {
+    const int count = left < kPacketElements ? static_cast<int>(left) : kPacketElements;
+    scatter_vector(to, make_uint4(data.x, data.y, 0, 0), count);
+  }
+}
+
+/// A call by packets: block b sends and receives message b of each tensor of `elements`. Worth it while what a link
+/// carries, `copies` of the tensor, is short: packets double the bytes but need no fence and no flag, some 2 us less.
+inline bool suits_packets(const Pipes& pipes, int64_t elements, int copies) {
+  constexpr int64_t kLimit = 512 << 10;  // bytes of payload over one link
+  return elements * 2 * copies <= kLimit && elements <= static_cast<int64_t>(pipes.channels) * kMessageElements;
+}
+struct PacketLaunch {
+  int blocks, threads;
+  explicit PacketLaunch(int64_t elements)
+      : blocks(static_cast<int>(divide_up(elements, kMessageElements))),
+        threads(static_cast<int>(std::min<int64_t>(kPipeThreads, divide_up(elements, 32 * kPacketElements) * 32))) {}
+};
+/// The packets of this block.
+struct Message {
+  int channel;
+  int64_t first;
+  int count;
+  __device__ explicit Message(int64_t elements)
+      : channel(static_cast<int>(blockIdx.x)), first(static_cast<int64_t>(blockIdx.x) * kMessagePackets) {
+    const int64_t left = (elements + kPacketElements - 1) / kPacketElements - first;
+    count = left < kMessagePackets ? static_cast<int>(left) : kMessagePackets;
+  }
+};
+
+/// A call by chunks: `roles` blocks for each channel (to send, to receive, ...), all resident. A step of a channel
+/// moves `parts` chunks of the tensor, one for each of so many owners; small tensors have small chunks, so that all
+/// channels have work.
+struct ChunkLaunch {
+  int blocks;
+  int chunk;  ///< elements
+  ChunkLaunch(int channels, int roles, int64_t elements, int parts = 1) {
+    const int64_t share = divide_up(elements, static_cast<int64_t>(channels) * parts);
+    chunk = static_cast<int>(std::clamp<int64_t>(divide_up(share, 512) * 512, 2048, kChunkElements));
+    const int64_t steps = divide_up(elements, static_cast<int64_t>(chunk) * parts);
+    blocks = roles * static_cast<int>(std::min<int64_t>(channels, steps));
+  }
+};
+/// This block's part in it. Blocks of one role come first, then those of the next: every SM gets some of each.
+struct Work {
+  int role;
+  int channel;
+  int64_t first;   ///< element where the first step begins
+  int64_t stride;  ///< from step to step
+  __device__ Work(int roles, int chunk, int parts = 1) {
+    const int channels = static_cast<int>(gridDim.x) / roles;
+    role = static_cast<int>(blockIdx.x) / channels;
+    channel = static_cast<int>(blockIdx.x) % channels;
+    first = static_cast<int64_t>(channel) * chunk * parts;
+    stride = static_cast<int64_t>(channels) * chunk * parts;
+  }
+};
+/// Elements of a chunk that begins at `first`: fewer at the tensor's end, none beyond.
+__device__ inline int chunk_elements(int64_t first, int chunk, int64_t elements) {
+  const int64_t left = elements - first;
+  return left >= chunk ? chunk : left > 0 ? static_cast<int>(left) : 0;
+}
 
 }  // namespace pkb

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "options/options.h"
 
 namespace pkb {
 
@@ -20,13 +20,16 @@ struct ListingOptions {
   Overrides overrides;  ///< applied where a problem has such a parameter
 };
 
-/// Throws UsageError with the nearest name.
-const Profile& profile_named(const Catalogue& catalogue, const std::string& name);
-
 /// One line a problem.
 void list_problems(std::ostream& out, const std::vector<const Problem*>& problems, const ListingOptions& options);
 
 /// Everything about one problem.
 void show_problem(std::ostream& out, const Problem& problem, const ListingOptions& options);
+
+/// What `options` select and ask for, a line a problem: `pkb_runner --list` and `pkb list`.
+void show_list(std::ostream& out, const Catalogue& catalogue, const Options& options);
+
+/// With the costs for the profile that `options` name, or else for all. Throws UsageError for an unknown one.
+ListingOptions listing_options(const Catalogue& catalogue, const Options& options);
 
 }  // namespace pkb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "options/listing.h"
+#include "results/listing.h"
 
 #include <fmt/format.h>
 
@@ -175,8 +175,6 @@ void write_section(std::ostream& out, std::string_view heading, const std::vecto
   write_table(out, "  ", lines);
 }
 
-}  // namespace
-
 const Profile& profile_named(const Catalogue& catalogue, const std::string& name) {
   if (const auto found = catalogue.profiles().find(name); found != catalogue.profiles().end()) return found->second;
   Texts known;
@@ -186,6 +184,8 @@ const Profile& profile_named(const Catalogue& catalogue, const std::string& name
       "unknown hardware profile '{}'; {}", name,
       near.empty() ? fmt::format("there are {}", fmt::join(known, ", ")) : fmt::format("did you mean {}?", near)));
 }
+
+}  // namespace
 
 void list_problems(std::ostream& out, const std::vector<const Problem*>& problems, const ListingOptions& options) {
   std::vector<Texts> lines = {{"# id", "name", "suites", "domain", "level", "ranks", "sizes", "title"}};
@@ -233,6 +233,24 @@ void show_problem(std::ostream& out, const Problem& problem, const ListingOption
   write_section(out, "cases", cases);
   write_section(out, "phases, a rank", phases);
   write_section(out, fmt::format("sizes, a rank of W = {}", options.world), cost_lines(problem, options));
+}
+
+ListingOptions listing_options(const Catalogue& catalogue, const Options& options) {
+  ListingOptions listing;
+  listing.verbose = options.verbose;
+  listing.world = options.world;
+  listing.multicast = options.multicast;
+  listing.overrides = options.overrides;
+  if (!options.profile.empty()) {
+    listing.profiles = {&profile_named(catalogue, options.profile)};
+  } else {
+    for (const auto& [name, profile] : catalogue.profiles()) listing.profiles.push_back(&profile);
+  }
+  return listing;
+}
+
+void show_list(std::ostream& out, const Catalogue& catalogue, const Options& options) {
+  list_problems(out, select(catalogue, options.selection), listing_options(catalogue, options));
 }
 
 }  // namespace pkb

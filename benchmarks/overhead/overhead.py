@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the harness adds to a call: pkb_runner against a hand-written loop, in turns on the same machine.
+
+    benchmarks/overhead/overhead.py BUILD [--ranks W] [--repeats 21]
+
+Both time the all-reduce of problem 1 with the same warm-up and iterations, for a call of a few microseconds and one of about a hundred,
+as a stream and as a graph. Prints the median of the paired ratios and their quartiles.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def catalogue_for_any_world(folder):
+    """Problem 1 alone, with W = 1 allowed, so that one GPU is enough to measure the harness."""
+    text = (HERE.parents[1] / "problems.yaml").read_text(encoding="utf-8")
+    first = text[:text.index("  - id: 2\n")]
+    file = pathlib.Path(folder) / "problems.yaml"
+    file.write_text(first.replace("    level: 1\n", "    level: 1\n    world: W >= 1\n", 1), encoding="utf-8")
+    return file
+
+
+def mpirun(ranks, *command):
+    result = subprocess.run(["mpirun", "-np", str(ranks), *map(str, command)], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise SystemExit(result.stdout + result.stderr)
+    return result.stdout
+
+
+def runner_times(build, ranks, shape, scratch):
+    folder = pathlib.Path(tempfile.mkdtemp(dir=scratch)) / "out"
+    mpirun(ranks, build / "bin/pkb_runner", "--catalogue", catalogue_for_any_world(folder.parent), "--problem", 1, "--device", "cuda",
+           "--set", f"M={shape[0]}", "--set", f"N={shape[1]}", "--timing", "stream,graph", "--trials", 1, "--out", folder)
+    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    return {row["timing"]: row["candidate_us"] for row in rows}
+
+
+def hand_times(build, ranks, shape):
+    candidate = build / "lib/pkb/01_allreduce/candidate.cuda.so"
+    return {mode: float(mpirun(ranks, build / "benchmarks/hand_loop", candidate, *shape, mode, 500, 100))
+            for mode in ("stream", "graph")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=21)
+    options = parser.parse_args()
+    # About 100 us: 16 MiB over the link, or 160 MiB copied in one GPU's memory.
+    long_shape = (8192, 1024) if options.ranks > 1 else (81920, 1024)
+    print("# call  mode    runner us  by hand us  ratio: median [quartiles]")
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, shape in (("short", (1, 512)), ("long", long_shape)):
+            pairs = []
+            for repeat in range(options.repeats):
+                # Who goes first alternates, so that a drift of the clocks hits both alike.
+                measures = [lambda: runner_times(options.build, options.ranks, shape, scratch),
+                            lambda: hand_times(options.build, options.ranks, shape)]
+                first = repeat % 2
+                results = {first: measures[first](), 1 - first: measures[1 - first]()}
+                pairs.append((results[0], results[1]))
+            for mode in ("stream", "graph"):
+                ratios = [runner[mode] / hand[mode] for runner, hand in pairs]
+                low, middle, high = statistics.quantiles(ratios, n=4)
+                print(f"{name:6}  {mode:6}  {statistics.median(r[mode] for r, _ in pairs):9.3f}  "
+                      f"{statistics.median(h[mode] for _, h in pairs):10.3f}  {middle:.4f} [{low:.4f} {high:.4f}]", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// y[s] = x_s               x_s [M, N], y [W, M, N], bf16; rank dst alone has y
+#include <pkb/reference.h>
+
+pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+  const at::Tensor& x = in["x"];
+  const int dst = static_cast<int>(in.integer("dst"));
+  std::vector<at::Tensor> blocks;
+  if (comm.rank() != dst) {
+    comm.gather(blocks, x, dst);
+    return {};
+  }
+  for (int s = 0; s < comm.size(); ++s) blocks.push_back(at::empty_like(x));
+  comm.gather(blocks, x, dst);
+  return {{"y", at::stack(blocks)}};
+}
+PKB_REFERENCE(baseline)

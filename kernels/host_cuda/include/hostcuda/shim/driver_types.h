@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hostcuda/cuda/driver_types.h"

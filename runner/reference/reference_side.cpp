@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/reference_side.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+#include "reference/backend.h"
+#include "reference/draws.h"
+#include "reference/expected.h"
+#include "reference/library.h"
+#include "reference/tensors.h"
+#include "reference/timing.h"
+
+namespace pkb {
+namespace {
+
+using protocol::TimeRequest;
+using Mode = TimeRequest::Mode;
+
+/// In-place arguments as they were drawn, of the draws that a timed loop uses.
+class Pristine {
+ public:
+  Pristine(const Instance& instance, const std::vector<Slot>& slots, const std::vector<int32_t>& draws) {
+    for (const int32_t draw : draws) {
+      if (copies_.contains(draw)) continue;
+      const Slot& slot = slots[static_cast<std::size_t>(draw)];
+      auto& copies = copies_[draw];
+      for (std::size_t i = 0; i < slot.tensors.size(); ++i) {
+        const at::Tensor& tensor = slot.tensors[i];
+        if (tensor.defined() && is_changed_input(instance, instance.inputs[i].name))
+          copies.emplace_back(tensor, tensor.clone());
+      }
+    }
+  }
+  void restore(int32_t draw) const {
+    for (const auto& [tensor, copy] : copies_.at(draw)) tensor.copy_(copy);
+  }
+  void restore_all() const {
+    for (const auto& [draw, copies] : copies_) restore(draw);
+  }
+
+ private:
+  std::map<int32_t, std::vector<std::pair<at::Tensor, at::Tensor>>> copies_;  ///< (argument, copy) by draw
+};
+
+}  // namespace
+
+/// In order of construction; destroyed the other way round, collectively.
+struct ReferenceSide::State {
+  State(Team& team_, Device& device_, const ReferenceOptions& options)
+      : team(team_),
+        device(device_),
+        backend(make_torch_backend(device)),
+        base(device, backend->device(), backend->stream(), options.seed),
+        groups(backend->make_groups(team, options.ranks_share_gpus)),
+        timer(team, device, *backend) {}
+
+  const Slot& slot(int index) const {
+    if (index < 0 || static_cast<std::size_t>(index) >= slots.size()) {
+      throw Error("slot " + std::to_string(index) + " of the reference was asked for; it holds " +
+                  std::to_string(slots.size()));
+    }
+    return slots[static_cast<std::size_t>(index)];
+  }
+  void need_library() const {
+    if (!library) throw Error("no reference is loaded");
+  }
+  void drop_slots(std::size_t keep) {
+    if (keep >= slots.size()) return;
+    timer.drop_graph();  // it reads the slots where they are
+    slots.resize(keep);
+  }
+
+  Team& team;
+  Device& device;
+  std::unique_ptr<TorchBackend> backend;
+  BaseDraws base;
+  std::unique_ptr<CommGroups> groups;
+  std::unique_ptr<Library> library;
+  Instance instance;
+  std::vector<Slot> slots;
+  std::vector<at::Tensor> expected;
+  std::string captured_baseline;
+  CallTimer timer;
+};
+
+ReferenceSide::ReferenceSide(Team& team, Device& device, const ReferenceOptions& options)
+    : state_(std::make_unique<State>(team, device, options)) {}
+
+ReferenceSide::~ReferenceSide() {
+  drop_expected();
+}
+
+void ReferenceSide::load(const std::filesystem::path& shared_object) {
+  drop_expected();
+  state_->drop_slots(0);
+  state_->library.reset();
+  state_->library = std::make_unique<Library>(shared_object);
+}
+
+std::vector<std::string> ReferenceSide::baselines() const {
+  state_->need_library();
+  return state_->library->baselines();
+}
+
+void ReferenceSide::make_draws(const Instance& instance, int64_t first, int count) {
+  State& state = *state_;
+  state.need_library();
+  state.instance = instance;
+  state.groups->name_groups(instance.groups);
+  state.drop_slots(static_cast<std::size_t>(count));
+  const std::size_t kept = state.slots.size();
+  state.slots.resize(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < state.slots.size(); ++i) {
+    Slot& slot = state.slots[i];
+    const bool moved =
+        draw_slot(state.base, instance, state.library->custom_inputs(), first + static_cast<int64_t>(i), slot);
+    if (moved && i < kept) state.timer.drop_graph();
+  }
+  // Others read the slots on streams of their own.
+  state.device.synchronize(state.backend->stream());
+}
+
+int ReferenceSide::slots() const {
+  return static_cast<int>(state_->slots.size());
+}
+
+TensorView ReferenceSide::input(int slot, std::size_t index) const {
+  return view_of(state_->slot(slot).tensors.at(index), state_->instance.inputs.at(index));
+}
+
+const std::map<std::string, Scalar, std::less<>>& ReferenceSide::scalars(int slot) const {
+  return state_->slot(slot).inputs.scalars;
+}
+
+void ReferenceSide::make_expected(int slot) {
+  State& state = *state_;
+  state.need_library();
+  const c10::InferenceMode no_gradients;
+  drop_expected();
+  state.expected = expected_outputs(state.instance, state.library->answer(), state.slot(slot), state.groups->world(),
+                                    state.backend->device());
+  state.device.synchronize(state.backend->stream());
+}
+
+TensorView ReferenceSide::expected(std::size_t index) const {
+  if (state_->expected.empty()) throw Error("no expected output has been made");
+  return view_of(state_->expected.at(index), state_->instance.outputs.at(index));
+}
+
+void ReferenceSide::drop_expected() {
+  const c10::InferenceMode no_gradients;
+  for (const at::Tensor& tensor : state_->expected) {
+    if (tensor.defined()) tensor.zero_();
+  }
+  state_->expected.clear();
+}
+
+protocol::TimeReply ReferenceSide::time(const std::string& baseline, const TimeRequest& request) {
+  State& state = *state_;
+  state.need_library();
+  const ReferenceFunction run = state.library->baseline(baseline);
+  if (state.slots.empty()) throw Error("inputs must be drawn before the reference is timed");
+  for (const int32_t draw : request.draws) state.slot(draw);
+  if (request.mode == Mode::replay && baseline != state.captured_baseline) state.timer.drop_graph();
+  state.captured_baseline = request.mode == Mode::graph ? baseline : state.captured_baseline;
+
+  // Inference mode spares autograd's bookkeeping in every operation: the baseline is timed at LibTorch's lowest launch
+  // cost.
+  const c10::InferenceMode no_gradients;
+  Comm& comm = state.groups->world();
+  TimedCalls calls;
+  calls.call = [&](int32_t draw) { run(state.slots[static_cast<std::size_t>(draw)].inputs, comm); };
+  if (state.instance.problem->inplace.empty()) return state.timer.time(calls, request);
+
+  const Pristine pristine(state.instance, state.slots, request.draws);
+  calls.restore = [&](int32_t draw) { pristine.restore(draw); };
+  protocol::TimeReply reply = state.timer.time(calls, request);
+  pristine.restore_all();
+  state.device.synchronize(state.backend->stream());
+  return reply;
+}
+
+void ReferenceSide::release() {
+  drop_expected();
+  state_->drop_slots(0);
+  state_->backend->release_cached_memory();
+}
+
+int64_t ReferenceSide::allocated_bytes() const {
+  return state_->backend->reserved_bytes();
+}
+
+std::string ReferenceSide::versions() const {
+  return state_->backend->versions();
+}
+
+}  // namespace pkb
