@@ -52,7 +52,7 @@ Instance make_instance(const Problem& problem, std::string_view size, const Over
 /// evaluated.
 std::map<std::string, Scalar, std::less<>> scalars_of_draw(const Instance& instance, int64_t draw);
 
-/// Phases evaluated for the default case; see roofline_seconds.
+/// Phases evaluated for the default case.
 std::vector<PhaseInstance> phases_of(const Problem& problem, std::string_view size, const Overrides& overrides,
                                      int world);
 

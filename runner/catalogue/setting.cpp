@@ -86,8 +86,7 @@ bool Setting::exists(const CaseSpec& spec) {
                [&] { return evaluator_.condition(spec.when, with_shorthands(parameters(plain, 0))); });
 }
 
-/// W and the parameters: the entry's values, then the size's, then --set's, then the case's, which may name the values
-/// before it.
+/// The parameters: the entry's values, then the size's, then --set's, then the case's, which may name those before it.
 Variables Setting::parameters(const CaseSpec& spec, int rank) {
   Variables variables{{"W", world_}};
   for (const auto& [name, expression] : problem_.params) {

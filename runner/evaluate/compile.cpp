@@ -49,7 +49,7 @@ std::vector<std::string> compiler_for(const DeviceFacts& device, const Resources
   if (device.kind == DeviceKind::host) return {resources.program("pkb_host_nvcc").string()};
   const std::string nvcc = environment("PKB_NVCC").empty() ? PKB_NVCC_PATH : environment("PKB_NVCC");
   const std::string sm = std::to_string(device.cc_major * 10 + device.cc_minor) + (device.cc_major >= 9 ? "a" : "");
-  return {fs::exists(nvcc) ? nvcc : "nvcc", "-std=c++17", "-O3", "-lineinfo", "-shared", "-cudart", "shared",
+  return {fs::exists(nvcc) ? nvcc : "nvcc", "-std=c++20", "-O3", "-lineinfo", "-shared", "-cudart", "shared",
           "-Xcompiler=-fPIC", "-gencode", "arch=compute_" + sm + ",code=sm_" + sm};
 }
 

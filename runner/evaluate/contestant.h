@@ -37,6 +37,7 @@ class Contestant {
   protocol::TimeReply time(const protocol::TimeRequest& request);
   /// What one call took when last timed; raises the deadlines of long calls.
   void set_expected_call(std::chrono::duration<double> call) { expected_call_ = call; }
+  bool alive() const { return session_.alive(); }
   std::string log_tail() const { return session_.log_tail(); }
 
  private:

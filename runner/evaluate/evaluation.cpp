@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluate/evaluation.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <memory>
 
 #include "catalogue/expression.h"
@@ -27,6 +30,13 @@ std::string params_text(const Instance& instance) {
     text += (text.empty() ? "" : " ") + name + "=" + number;
   }
   return text;
+}
+
+int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
 }
 
 /// The modes a problem can be timed in: a call that changes its inputs only alone, on restored inputs.
@@ -125,9 +135,17 @@ class Evaluation {
     for (const std::string& mode : timings_of(problem(), job_.options.timing)) {
       base_.timing = mode;
       const TimingResult result = time_mode(job_, contestant, instance_, mode, draws, report_);
+      base_.memory_bytes_peak = std::max(base_.memory_bytes_peak, memory_in_use());
       rows_.push_back(timed_row(result, contestant != nullptr));
     }
     base_.timing.clear();
+  }
+
+  /// While both sides still hold their draws.
+  int64_t memory_in_use() {
+    const int64_t mine = job_.device.kind() == DeviceKind::cuda ? job_.device.facts().total_bytes - job_.device.free_bytes()
+                                                                : resident_bytes();
+    return static_cast<int64_t>(job_.team.maximum(static_cast<double>(mine)));
   }
 
   Row timed_row(const TimingResult& result, bool has_candidate) {
@@ -189,15 +207,14 @@ class Evaluation {
   }
 
   void finish() {
+    const bool worker_died = contestant_ && !contestant_->alive();
     contestant_.reset();
-    together_release();
-    const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-    for (Row& row : rows_) row.seconds = seconds;
-  }
-
-  void together_release() {
     job_.reference.release();
     job_.team.barrier();
+    // What a killed worker had no time to remove.
+    if (worker_died && job_.device.kind() == DeviceKind::host && job_.team.place().local_rank == 0) sweep_shared_memory();
+    const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+    for (Row& row : rows_) row.seconds = seconds;
   }
 
   Job& job_;

@@ -30,7 +30,7 @@ struct Usage {
 const Usage& usage_of(Program program) {
   static const std::vector<Usage> usages = {
       {Program::runner, "mpirun -np N pkb_runner [options]",
-       "Tells of kernels that span several GPUs whether they are correct, and how fast they are.", 0, ""},
+       "Judges kernels that span several GPUs: correct or not, and how fast next to PyTorch + NCCL.", 0, ""},
       {Program::list, "pkb list [options]", "Lists problems.", 0, ""},
       {Program::show, "pkb show PROBLEM [options]", "Shows all of one problem: parameters, tensors, cases, costs.", 1,
        "a problem, such as 13 or gemm_allreduce"},

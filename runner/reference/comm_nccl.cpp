@@ -43,14 +43,14 @@ c10d::ReduceOp::RedOpType reduce_op(ReduceOp op) {
 }
 
 /// NCCL has no complex numbers; torch.distributed passes them as pairs.
-at::Tensor real(const at::Tensor& tensor) {
+at::Tensor as_pairs(const at::Tensor& tensor) {
   return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
 }
 
-std::vector<at::Tensor> real(const std::vector<at::Tensor>& tensors) {
+std::vector<at::Tensor> as_pairs(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> pairs;
   pairs.reserve(tensors.size());
-  for (const at::Tensor& tensor : tensors) pairs.push_back(real(tensor));
+  for (const at::Tensor& tensor : tensors) pairs.push_back(as_pairs(tensor));
   return pairs;
 }
 
@@ -95,7 +95,7 @@ class NcclComm final : public CheckedComm {
   void do_all_reduce(at::Tensor& tensor, ReduceOp op) override {
     auto options = synchronous<c10d::AllreduceOptions>();
     options.reduceOp = reduce_op(op);
-    std::vector<at::Tensor> tensors{real(tensor)};
+    std::vector<at::Tensor> tensors{as_pairs(tensor)};
     finish(process_group_->allreduce(tensors, options));
   }
 
@@ -103,41 +103,41 @@ class NcclComm final : public CheckedComm {
     auto options = synchronous<c10d::ReduceOptions>();
     options.reduceOp = reduce_op(op);
     options.rootRank = dst;
-    std::vector<at::Tensor> tensors{real(tensor)};
+    std::vector<at::Tensor> tensors{as_pairs(tensor)};
     finish(process_group_->reduce(tensors, options));
   }
 
   void do_broadcast(at::Tensor& tensor, int src) override {
     auto options = synchronous<c10d::BroadcastOptions>();
     options.rootRank = src;
-    std::vector<at::Tensor> tensors{real(tensor)};
+    std::vector<at::Tensor> tensors{as_pairs(tensor)};
     finish(process_group_->broadcast(tensors, options));
   }
 
   void do_all_gather_into_tensor(at::Tensor& output, const at::Tensor& input) override {
-    at::Tensor into = real(output), from = real(input);
+    at::Tensor into = as_pairs(output), from = as_pairs(input);
     finish(process_group_->_allgather_base(into, from, synchronous<c10d::AllgatherOptions>()));
   }
 
   void do_all_gather(std::vector<at::Tensor>& outputs, const at::Tensor& input) override {
-    std::vector<std::vector<at::Tensor>> into{real(outputs)};
-    std::vector<at::Tensor> from{real(input)};
+    std::vector<std::vector<at::Tensor>> into{as_pairs(outputs)};
+    std::vector<at::Tensor> from{as_pairs(input)};
     finish(process_group_->allgather(into, from, synchronous<c10d::AllgatherOptions>()));
   }
 
   void do_reduce_scatter_tensor(at::Tensor& output, const at::Tensor& input, ReduceOp op) override {
     auto options = synchronous<c10d::ReduceScatterOptions>();
     options.reduceOp = reduce_op(op);
-    at::Tensor into = real(output), from = real(input);
+    at::Tensor into = as_pairs(output), from = as_pairs(input);
     finish(process_group_->_reduce_scatter_base(into, from, options));
   }
 
   void do_scatter(at::Tensor& output, const std::vector<at::Tensor>& inputs, int src) override {
     auto options = synchronous<c10d::ScatterOptions>();
     options.rootRank = src;
-    std::vector<at::Tensor> into{real(output)};
+    std::vector<at::Tensor> into{as_pairs(output)};
     std::vector<std::vector<at::Tensor>> from;
-    if (rank() == src) from.push_back(real(inputs));
+    if (rank() == src) from.push_back(as_pairs(inputs));
     finish(process_group_->scatter(into, from, options));
   }
 
@@ -145,27 +145,27 @@ class NcclComm final : public CheckedComm {
     auto options = synchronous<c10d::GatherOptions>();
     options.rootRank = dst;
     std::vector<std::vector<at::Tensor>> into;
-    if (rank() == dst) into.push_back(real(outputs));
-    std::vector<at::Tensor> from{real(input)};
+    if (rank() == dst) into.push_back(as_pairs(outputs));
+    std::vector<at::Tensor> from{as_pairs(input)};
     finish(process_group_->gather(into, from, options));
   }
 
   void do_all_to_all_single(at::Tensor& output, const at::Tensor& input, const std::vector<int64_t>& output_splits,
                             const std::vector<int64_t>& input_splits) override {
-    at::Tensor into = real(output), from = real(input);
+    at::Tensor into = as_pairs(output), from = as_pairs(input);
     std::vector<int64_t> into_splits = output_splits, from_splits = input_splits;
     finish(process_group_->alltoall_base(into, from, into_splits, from_splits, synchronous<c10d::AllToAllOptions>()));
   }
 
   void do_all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) override {
-    std::vector<at::Tensor> into = real(outputs), from = real(inputs);
+    std::vector<at::Tensor> into = as_pairs(outputs), from = as_pairs(inputs);
     finish(process_group_->alltoall(into, from, synchronous<c10d::AllToAllOptions>()));
   }
 
   void do_batch_send_receive(std::vector<P2p>& operations) override {
     process_group_->startCoalescing();
     for (const P2p& operation : operations) {
-      std::vector<at::Tensor> tensors{real(operation.tensor)};
+      std::vector<at::Tensor> tensors{as_pairs(operation.tensor)};
       if (operation.kind == P2p::Kind::send) {
         process_group_->send(tensors, operation.peer, 0);
       } else {

@@ -185,6 +185,20 @@ const Profile& profile_named(const Catalogue& catalogue, const std::string& name
       near.empty() ? fmt::format("there are {}", fmt::join(known, ", ")) : fmt::format("did you mean {}?", near)));
 }
 
+/// A parameter that some problems have is legal; one that none has is a slip.
+void refuse_unknown_overrides(const std::vector<const Problem*>& problems, const Overrides& overrides) {
+  Texts known;
+  for (const Problem* problem : problems) {
+    for (const auto& [name, unused] : problem->params) known.push_back(name);
+  }
+  for (const auto& [name, unused] : overrides) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const std::string near = nearest(name, known);
+    throw UsageError(fmt::format("no selected problem has a parameter {}{}", name,
+                                 near.empty() ? "; pkb list -v shows them" : fmt::format("; did you mean {}?", near)));
+  }
+}
+
 }  // namespace
 
 void list_problems(std::ostream& out, const std::vector<const Problem*>& problems, const ListingOptions& options) {
@@ -223,7 +237,7 @@ void show_problem(std::ostream& out, const Problem& problem, const ListingOption
     cases.push_back({item.name, item.when.empty() ? "always" : "when " + item.when.text, item.why});
   }
   for (const PhaseSpec& phase : problem.phases) {
-    phases.push_back({phase.name, "FLOP " + or_dash(phase.flops.text), "memory " + or_dash(phase.mem.text),
+    phases.push_back({or_dash(phase.name), "FLOP " + or_dash(phase.flops.text), "memory " + or_dash(phase.mem.text),
                       "link " + or_dash(phase.comm.text), phase.why});
   }
   write_section(out, "inputs", tensor_lines(problem.inputs, true));
@@ -250,7 +264,9 @@ ListingOptions listing_options(const Catalogue& catalogue, const Options& option
 }
 
 void show_list(std::ostream& out, const Catalogue& catalogue, const Options& options) {
-  list_problems(out, select(catalogue, options.selection), listing_options(catalogue, options));
+  const auto problems = select(catalogue, options.selection);
+  refuse_unknown_overrides(problems, options.overrides);
+  list_problems(out, problems, listing_options(catalogue, options));
 }
 
 }  // namespace pkb

@@ -52,10 +52,10 @@ class Files(PkbTest):
         self.assertEqual([row["status"] for row in run.json["results"]], ["passed"] * 9)
         stream = rows[0]
         self.assertIsNone(stream["speedup"], "there is no speed-up on the host device")
-        self.assertGreater(stream["reference_us"], 0)
-        self.assertGreater(stream["candidate_us"], 0)
+        self.assertGreater(stream["reference_mean_us"], 0)
+        self.assertGreater(stream["candidate_mean_us"], 0)
         graph = rows[2]
-        self.assertIsNone(graph["candidate_us"])
+        self.assertIsNone(graph["candidate_mean_us"])
         self.assertEqual(run.json["devices"][1]["rank"], 1)
 
     def test_resume_passes_over_what_is_done(self):

@@ -3,6 +3,7 @@
 // Comm over MPI, every verb, under mpirun with 1 or more ranks. Each rank runs all tests; the program fails when any
 // rank does.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -105,7 +106,9 @@ TEST_F(CommTest, ReduceGivesTheSumToOneRank) {
   for (int dst = 0; dst < size_; ++dst) {
     at::Tensor tensor = data(rank_, {5, 3}, at::kBFloat16);
     comm_.reduce(tensor, dst);
-    if (rank_ == dst) EXPECT_TRUE(at::equal(tensor, sum({5, 3}, at::kBFloat16, size_)));
+    if (rank_ == dst) {
+      EXPECT_TRUE(at::equal(tensor, sum({5, 3}, at::kBFloat16, size_)));
+    }
   }
 }
 
@@ -160,7 +163,9 @@ TEST_F(CommTest, ScatterAndGather) {
     std::vector<at::Tensor> back;
     for (int s = 0; rank_ == root && s < size_; ++s) back.push_back(at::empty({6}));
     comm_.gather(back, own, root);
-    if (rank_ == root) EXPECT_TRUE(at::equal(at::stack(back), data(root, {size_, 6})));
+    if (rank_ == root) {
+      EXPECT_TRUE(at::equal(at::stack(back), data(root, {size_, 6})));
+    }
   }
 }
 
@@ -281,7 +286,9 @@ TEST_F(CommTest, ErrorsNameTheCall) {
 TEST_F(CommTest, RanksThatDisagreeAboutSizesAreToldSo) {
   at::Tensor tensor = at::zeros({rank_ == 0 ? 4 : 8});
   const std::string error = error_of([&] { comm_.broadcast(tensor, 0); });
-  if (rank_ > 0) EXPECT_EQ(error, "Comm::broadcast: rank 0 sent 16 bytes where 32 were expected");
+  if (rank_ > 0) {
+    EXPECT_EQ(error, "Comm::broadcast: rank 0 sent 16 bytes where 32 were expected");
+  }
 }
 
 }  // namespace

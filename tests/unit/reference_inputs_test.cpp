@@ -188,7 +188,9 @@ TEST_F(CustomInputsTest, LadderLogitsDecideEveryFilterWithAMargin) {
       declared.input("target", Dtype::i64, {batch, length}, "custom").scope = pkb::Scope::replicated;
       const pkb::Inputs in = drawn("82_vocab_parallel_log_prob_topk", declared, 2);
       parts.push_back(in["logits"].to(at::kDouble).view({tokens, width}));
-      if (rank > 0) EXPECT_TRUE(at::equal(target, in["target"]));
+      if (rank > 0) {
+        EXPECT_TRUE(at::equal(target, in["target"]));
+      }
       target = in["target"];
     }
     const at::Tensor values = at::cat(parts, 1);

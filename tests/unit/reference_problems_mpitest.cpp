@@ -125,7 +125,9 @@ TEST_F(ReferencesTest, Gather) {
     in_.scalars["dst"] = dst;
     const at::Tensor y = run("y");
     EXPECT_EQ(y.defined(), rank_ == dst);
-    if (rank_ == dst) EXPECT_TRUE(at::equal(y, over_ranks([](int s) { return normal(s, {kM, kN}); })));
+    if (rank_ == dst) {
+      EXPECT_TRUE(at::equal(y, over_ranks([](int s) { return normal(s, {kM, kN}); })));
+    }
   }
 }
 

@@ -103,6 +103,7 @@ void Block::start(std::shared_ptr<Launch> launch, std::uint64_t index, StackPool
   named_.fill(Barrier());
   ready_.clear();
   at_grid_.clear();
+  active_.clear();
   at_grid_barrier = false;
   alive_ = threads;
   failure_.clear();
@@ -167,6 +168,7 @@ void Block::run_fibers() {
     note_progress();
     launch_->run(launch_->closure.get());
     finish_current();
+    if (ready_.empty()) resolve_active_masks();
     Fiber* const next = ready_.pop();
     if (next == nullptr || next->state != FiberState::fresh) leave_for_good(next);
     next->stack = fiber.stack;
@@ -213,11 +215,14 @@ void Block::to_scheduler(Outcome outcome) {
   save_context(jump_fcontext(scheduler_context_, &fiber.context));
 }
 
+// Runs another thread in place of the current one, which waits in some queue, or here for ever after a failure.
 void Block::suspend() {
-  if (Fiber* const next = ready_.pop()) {
-    switch_to(*next);
-  } else {
+  if (ready_.empty()) resolve_active_masks();
+  Fiber* const next = ready_.pop();
+  if (next == nullptr) {
     to_scheduler(outcome_without_ready_fibers());
+  } else if (next != &self()) {
+    switch_to(*next);
   }
 }
 
@@ -230,7 +235,7 @@ Block::Outcome Block::outcome_without_ready_fibers() {
 
 void Block::yield_current() {
   ready_.push(self());
-  if (++idle_yields_ >= ready_.size()) {
+  if (++idle_yields_ >= ready_.size() && !resolve_active_masks()) {
     to_scheduler(Outcome::stalled);
   } else {
     switch_to(*ready_.pop());

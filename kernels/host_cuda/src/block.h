@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,19 +63,18 @@ struct Rendezvous {
   WarpOperation operation = WarpOperation::sync;
 };
 
-/// Lanes that asked for the active mask at one place.
+/// Lanes of a warp that asked for the active mask at one place.
 struct ActiveGroup {
   Site site{};
+  std::size_t warp = 0;
   unsigned lanes = 0;
-  unsigned unread = 0;
-  bool open = true;
+  FiberQueue waiting;
 };
 
 struct Warp {
   unsigned alive = 0;
   unsigned waiting = 0;
   std::array<Rendezvous, 32> rendezvous;  ///< by the lowest lane of the mask
-  std::list<ActiveGroup> active;
 };
 
 class Block : public BlockContext {
@@ -136,8 +134,11 @@ class Block : public BlockContext {
   void prepare(Fiber& fiber);
   void finish_current();
   Outcome outcome_without_ready_fibers();
+  bool resolve_active_masks();
 
-  // Meeting.
+  // Meeting. The failures are functions of their own, which keeps the frames of waiting threads small.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_divergent(Site site);
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_warp(unsigned mask, const Rendezvous& others, Site site);
   int open_barrier(Barrier& barrier, int not_waiting);
   void complete(Warp& warp, Rendezvous& rendezvous, Fiber& any_lane, Fiber* running);
   void compute(Rendezvous& rendezvous, Fiber& any_lane);
@@ -158,6 +159,7 @@ class Block : public BlockContext {
   Barrier barrier_;
   std::array<Barrier, kNamedBarriers> named_;
   FiberQueue at_grid_;
+  std::vector<ActiveGroup> active_;
   Site grid_site_{};
   std::uint64_t alive_ = 0;
   std::uint64_t idle_yields_ = 0;

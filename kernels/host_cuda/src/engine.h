@@ -77,7 +77,7 @@ class Engine {
   Launch* launch_to_take_from() const;
   void abort(Launch& launch, const std::string& why);
   void check_grid(Launch& launch);
-  void complete_if_finished(Launch& launch);
+  void complete(Launch& launch);
 
   Facts facts_;
   mutable std::mutex lock_;

@@ -62,9 +62,7 @@ int Block::meet(Vote vote, int predicate, Site site) {
     barrier_.site = site;
     barrier_.vote = vote;
   } else if (!same_site(barrier_.site, site)) {
-    fail_current("divergent barrier: this thread is in __syncthreads here, others of its block wait in the one at " +
-                     text_of(barrier_.site),
-                 site);
+    fail_divergent(site);
   }
   barrier_.count += predicate != 0;
   if (barrier_.waiting.size() + 1 == alive_) return open_barrier(barrier_, 1);
@@ -72,6 +70,12 @@ int Block::meet(Vote vote, int predicate, Site site) {
   barrier_.waiting.push(fiber);
   suspend();
   return barrier_.results[generation & 1];
+}
+
+void Block::fail_divergent(Site site) {
+  fail_current("divergent barrier: this thread is in __syncthreads here, others of its block wait in the one at " +
+                   text_of(barrier_.site),
+               site);
 }
 
 // Lets all that wait go on, and the last to arrive, which does not wait; returns the result of the vote.
@@ -142,11 +146,7 @@ std::uint64_t Block::meet_warp(WarpOperation operation, unsigned mask, std::uint
   Fiber& fiber = self();
   Warp& warp = warp_of(fiber);
   const unsigned bit = 1u << fiber.lane();
-  if ((mask & bit) == 0) {
-    fail_current("warp operation with mask " + hex(mask) + " called by lane " + std::to_string(fiber.lane()) +
-                     ", which is not in it",
-                 site);
-  }
+  if ((mask & bit) == 0) fail_warp(mask, Rendezvous{}, site);
   fiber.operand = value;
   fiber.source = source;
   fiber.mask = mask;
@@ -154,12 +154,8 @@ std::uint64_t Block::meet_warp(WarpOperation operation, unsigned mask, std::uint
   if (rendezvous.arrived == 0) {
     rendezvous.mask = mask;
     rendezvous.operation = operation;
-  } else if (rendezvous.mask != mask) {
-    fail_current("mask mismatch: warp operation with mask " + hex(mask) + " here, lanes " + hex(rendezvous.arrived) +
-                     " of this warp wait in one with mask " + hex(rendezvous.mask),
-                 site);
-  } else if (rendezvous.operation != operation) {
-    fail_current("the lanes of mask " + hex(mask) + " are in different warp operations", site);
+  } else if (rendezvous.mask != mask || rendezvous.operation != operation) {
+    fail_warp(mask, rendezvous, site);
   }
   rendezvous.arrived |= bit;
   ++warp.waiting;
@@ -170,6 +166,18 @@ std::uint64_t Block::meet_warp(WarpOperation operation, unsigned mask, std::uint
     suspend();
   }
   return fiber.result;
+}
+
+void Block::fail_warp(unsigned mask, const Rendezvous& others, Site site) {
+  if (others.arrived == 0) {
+    fail_current("warp operation with mask " + hex(mask) + " called by lane " + std::to_string(self().lane()) +
+                     ", which is not in it",
+                 site);
+  }
+  if (others.mask == mask) fail_current("the lanes of mask " + hex(mask) + " are in different warp operations", site);
+  fail_current("mask mismatch: warp operation with mask " + hex(mask) + " here, lanes " + hex(others.arrived) +
+                   " of this warp wait in one with mask " + hex(others.mask),
+               site);
 }
 
 void Block::complete(Warp& warp, Rendezvous& rendezvous, Fiber& any_lane, Fiber* running) {
@@ -236,21 +244,31 @@ void Block::compute(Rendezvous& rendezvous, Fiber& any_lane) {
   }
 }
 
-// Fibers do not run in step, so "converged" is taken to mean: comes to the same place within one turn of the run queue.
+// Fibers do not run in step. "Converged" is taken to be: every lane that comes to this place before it has to wait for another.
 unsigned Block::active_mask(Site site) {
   Fiber& fiber = self();
-  std::list<ActiveGroup>& groups = warp_of(fiber).active;
-  auto group = std::find_if(groups.begin(), groups.end(),
-                            [&](const ActiveGroup& candidate) { return candidate.open && same_site(candidate.site, site); });
-  if (group == groups.end()) group = groups.insert(groups.end(), ActiveGroup{site});
+  const std::size_t warp = fiber.linear / 32;
+  auto group = std::find_if(active_.begin(), active_.end(),
+                            [&](const ActiveGroup& one) { return one.warp == warp && same_site(one.site, site); });
+  if (group == active_.end()) group = active_.insert(group, ActiveGroup{site, warp, 0, {}});
   group->lanes |= 1u << fiber.lane();
-  ++group->unread;
-  ready_.push(fiber);
-  if (Fiber* const next = ready_.pop(); next != &fiber) switch_to(*next);
-  group->open = false;
-  const unsigned lanes = group->lanes;
-  if (--group->unread == 0) groups.erase(group);
-  return lanes;
+  group->waiting.push(fiber);
+  suspend();
+  return static_cast<unsigned>(fiber.result);
+}
+
+// Called when no other thread of the block can go on. True when some now can.
+bool Block::resolve_active_masks() {
+  if (active_.empty()) return false;
+  for (ActiveGroup& group : active_) {
+    while (Fiber* const fiber = group.waiting.pop()) {
+      fiber->result = group.lanes;
+      ready_.push(*fiber);
+    }
+  }
+  active_.clear();
+  note_progress();
+  return true;
 }
 
 // ---- shared memory

@@ -124,13 +124,20 @@ void Engine::retire(Worker& worker, std::size_t index) {
   std::unique_ptr<Block> block = std::move(worker.blocks[index]);
   worker.blocks[index] = std::move(worker.blocks.back());
   worker.blocks.pop_back();
+  Launch& launch = block->launch();
+  std::shared_ptr<void> closure;
   {
     const std::lock_guard guard(lock_);
-    Launch& launch = block->launch();
     --launch.resident;
     ++launch.finished;
     check_grid(launch);
-    complete_if_finished(launch);
+    if (launch.finished == launch.blocks) closure = std::move(launch.closure);
+  }
+  if (closure != nullptr) {
+    // Its code may be unloaded as soon as the launch counts as complete.
+    closure.reset();
+    const std::lock_guard guard(lock_);
+    complete(launch);
   }
   block->reset();
   worker.spare.push_back(std::move(block));
@@ -204,8 +211,7 @@ void Engine::check_grid(Launch& launch) {
                     " blocks wait in grid.sync(), the others have ended [kernel " + launch.name + "]");
 }
 
-void Engine::complete_if_finished(Launch& launch) {
-  if (launch.finished != launch.blocks) return;
+void Engine::complete(Launch& launch) {
   const std::shared_ptr<Stream> stream = launch.stream;
   stream->running = false;
   complete_front(*stream);

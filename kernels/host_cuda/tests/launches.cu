@@ -59,6 +59,7 @@ static_assert(factorial(5) == 120);
 
 __global__ void use_globals(int* out) {
   out[threadIdx.x] = twice(table[threadIdx.x]) + thrice(counter);
+  __syncthreads();
   if (threadIdx.x == 0) counter += factorial(3);
 }
 

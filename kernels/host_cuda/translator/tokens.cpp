@@ -50,7 +50,6 @@ class Lexer {
   }
 
   void marker(std::string_view text, std::size_t quote) {
-    const Place from{file_, line_ - 1};
     std::from_chars(text.data() + 2, text.data() + text.size(), line_);
     const std::size_t end = text.rfind('"');
     const std::string path(text.substr(quote + 1, end - quote - 1));
@@ -64,7 +63,13 @@ class Lexer {
     }
     file_ = entry->second;
     skip_ = passed_over_[static_cast<std::size_t>(file_)];
-    if (flags.find('1') != std::string_view::npos) list_.inclusions.push_back({path, is_system, from});
+    if (flags.find('1') != std::string_view::npos) {
+      open_inclusions_.push_back(list_.inclusions.size());
+      list_.inclusions.push_back({path, is_system, {}});
+    } else if (flags.find('2') != std::string_view::npos && !open_inclusions_.empty()) {
+      list_.inclusions[open_inclusions_.back()].from = {file_, line_ - 1};  // back on the line after it
+      open_inclusions_.pop_back();
+    }
   }
 
   void line() {
@@ -177,6 +182,7 @@ class Lexer {
   TokenList list_;
   std::unordered_map<std::string, int> file_index_;
   std::vector<bool> passed_over_;  ///< by file
+  std::vector<std::size_t> open_inclusions_;
   std::size_t at_ = 0;
   int line_ = 1;
   int file_ = 0;

@@ -590,3 +590,37 @@ __device__ inline T block_max(T value) {
 }
 
 }  // namespace pkb
+
+// -------------------------------------------------------------------------------------------------- 9 tensor cores
+
+namespace pkb {
+
+/// Warp. d += a b with a 16 x 16 and b 16 x 8 bf16, d 16 x 8 fp32. Lane l = 4 g + t holds
+///   a: rows g (a[0], a[2]) and g + 8 (a[1], a[3]); columns 2t, 2t + 1 (a[0], a[1]) and 2t + 8, 2t + 9 (a[2], a[3]);
+///   b: column g; rows 2t, 2t + 1 (b[0]) and 2t + 8, 2t + 9 (b[1]);
+///   d: rows g (d[0], d[1]) and g + 8 (d[2], d[3]); columns 2t, 2t + 1.
+/// The inner index may be permuted at will, the same way in a and b.
+__device__ inline void multiply_add_16x8x16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+#ifdef PKB_HOST_CUDA
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize, g = lane / 4, t = lane % 4;
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    for (int half = 0; half < 2; ++half) {
+      const float2 upper = unpack_bf16x2(__shfl_sync(0xffffffffu, a[2 * half], 4 * g + quarter));
+      const float2 lower = unpack_bf16x2(__shfl_sync(0xffffffffu, a[2 * half + 1], 4 * g + quarter));
+      for (int column = 0; column < 2; ++column) {
+        const float2 right = unpack_bf16x2(__shfl_sync(0xffffffffu, b[half], 4 * (2 * t + column) + quarter));
+        d[column] += upper.x * right.x + upper.y * right.y;
+        d[2 + column] += lower.x * right.x + lower.y * right.y;
+      }
+    }
+  }
+#else
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+}  // namespace pkb
