@@ -195,6 +195,10 @@ class ModeTimer {
   void warm_up(const Side& side, bool is_reference) {
     if (plan_.warmup > 0) side({Mode::warm_up, shuffled_order(plan_.warmup, plan_.draws, random_), true});
     if (mode_ != "graph") return;
+    if (is_reference && !why_reference_has_no_graph().empty()) {
+      reference_not_captured_ = why_reference_has_no_graph();
+      return;
+    }
     // A graph is captured and replayed once before its inputs are drawn anew and the replay that counts.
     const TimeReply reply = side({Mode::graph, shuffled_order(plan_.draws, plan_.draws, random_), true});
     std::string why = reply.not_captured;
@@ -202,6 +206,15 @@ class ModeTimer {
       if (why.empty()) why = other;
     }
     (is_reference ? reference_not_captured_ : candidate_not_captured_) = why;
+  }
+
+  /// Known beforehand: an attempt could leave ranks waiting for each other in the middle of a call.
+  std::string why_reference_has_no_graph() const {
+    if (!instance_.problem->capture.empty()) return "cannot be captured: " + instance_.problem->capture;
+    if (job_.device.kind() == DeviceKind::cuda && job_.ranks_per_gpu > 1) {
+      return "cannot be captured: ranks share GPUs, so its collectives go through MPI";
+    }
+    return {};
   }
 
   TimeRequest timed_request(int calls) {

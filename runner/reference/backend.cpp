@@ -38,7 +38,6 @@ std::unique_ptr<TorchBackend> make_torch_backend(Device& device) {
   at::Context& context = at::globalContext();
   context.setAllowTF32CuBLAS(false);
   context.setAllowTF32CuDNN(false);
-  context.setAllowTF32OneDNN(false);
   context.setAllowFP16ReductionCuBLAS(/*allow_reduced_precision=*/false);
   context.setAllowBF16ReductionCuBLAS(/*allow_reduced_precision=*/false);
   context.setAllowFP16BF16ReductionMathSDP(false);

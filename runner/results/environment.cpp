@@ -33,11 +33,17 @@ constexpr std::array<std::string_view, 22> kRecordedNames = {
 constexpr std::array<std::string_view, 11> kSecretWords = {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "KEY",
                                                            "AUTH",  "COOKIE", "URI",      "URL",    "TRANSPORTS"};
 
+/// What Open MPI's launcher tells its processes, in the guise of settings.
+constexpr std::array<std::string_view, 3> kLauncherPrefixes = {"OMPI_MCA_orte_", "OMPI_MCA_ess",
+                                                               "OMPI_MCA_initial_wdir"};
+
 bool is_recorded(std::string_view name) {
   std::string upper(name);
   std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (std::ranges::any_of(kSecretWords, [&](auto word) { return upper.find(word) != std::string::npos; })) return false;
-  return std::ranges::any_of(kRecordedPrefixes, [&](auto prefix) { return name.starts_with(prefix); }) ||
+  const auto begins_name = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  if (std::ranges::any_of(kLauncherPrefixes, begins_name)) return false;
+  return std::ranges::any_of(kRecordedPrefixes, begins_name) ||
          std::ranges::find(kRecordedNames, name) != kRecordedNames.end();
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Run at every build (cmake -P): the state of the checkout becomes pkb_build_info.h, rewritten only when it changed, so that
-# results never name a commit they were not built from. Takes SOURCE_DIR, OUTPUT, VERSION, COMPILER, BUILD_TYPE.
+# Run at every build (cmake -P): the state of the checkout becomes pkb_build_info.h, rewritten only when it changed, so
+# that results never name a commit they were not built from. Takes SOURCE_DIR, OUTPUT, VERSION, COMPILER, BUILD_TYPE.
 set(commit "")
 set(dirty 0)
 find_program(GIT git)

@@ -99,12 +99,13 @@ const Command& command_named(const std::string& name) {
 
 int run(std::vector<std::string> arguments) {
   if (arguments.empty()) throw UsageError("needs a command; see pkb --help");
-  const std::string name = arguments.front();
+  std::string name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
     std::cout << overview();
     return kExitPassed;
   }
-  const Command& command = command_named(name == "--version" ? "version" : name);
+  if (name == "--version") name = "version";
+  const Command& command = command_named(name);
   arguments.erase(arguments.begin());
   const Options options = parse_options(command.program, arguments);
   if (options.help) {

@@ -38,7 +38,9 @@ std::vector<std::string> left_over(const std::string& prefix) {
 class Child {
  public:
   explicit Child(const std::function<int()>& work) : pid_(fork()) {
-    if (pid_ == 0) _exit(work());
+    if (pid_ != 0) return;
+    alarm(60);  // does not outlive a test that failed
+    _exit(work());
   }
   pid_t pid() const { return pid_; }
   int wait() const {
@@ -228,18 +230,19 @@ TEST(SharedMemorySweep, LeavesWhatIsLockedOrNotOurs) {
   const std::string locked = unit_prefix() + "-" + dead + "-0";
   const std::string foreign = "unit-" + std::to_string(getpid()) + "-" + dead + "-0";
   const std::string malformed = unit_prefix() + "-" + dead + "-x-0";
+  const std::string starting = unit_prefix() + "-" + std::to_string(getpid()) + "-0";  // not locked yet
   std::vector<int> descriptors;
-  for (const std::string& name : {locked, foreign, malformed}) {
+  for (const std::string& name : {locked, foreign, malformed, starting}) {
     descriptors.push_back(shm_open(("/" + name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     ASSERT_GE(descriptors.back(), 0);
   }
   ASSERT_EQ(flock(descriptors[0], LOCK_SH), 0);
   sweep_shared_memory();
-  for (const std::string& name : {locked, foreign, malformed}) EXPECT_EQ(left_over(name).size(), 1u) << name;
+  for (const std::string& name : {locked, foreign, malformed, starting}) EXPECT_EQ(left_over(name).size(), 1u) << name;
   flock(descriptors[0], LOCK_UN);
   sweep_shared_memory();
   EXPECT_EQ(left_over(locked).size(), 0u);
-  for (const std::string& name : {foreign, malformed}) shm_unlink(("/" + name).c_str());
+  for (const std::string& name : {foreign, malformed, starting}) shm_unlink(("/" + name).c_str());
   for (const int descriptor : descriptors) ::close(descriptor);
 }
 

@@ -18,8 +18,8 @@ TEST(Environment, RecordsWhatInfluencesResultsAndNoSecret) {
                                  // Not on the list, or of the kind that is never recorded.
                                  "HOME=/root", "PATH=/bin", "AWS_SECRET_ACCESS_KEY=x", "HF_TOKEN=x", "PKB_API_TOKEN=x",
                                  "NCCL_AUTH_KEY=x", "OMPI_MCA_orte_precondition_transports=x",
-                                 "OMPI_MCA_orte_hnp_uri=x", "SLURM_JWT=x", "SLURM_JOB_USER=me", "CUDA_PASSWORD=x",
-                                 "no_equals_sign", nullptr};
+                                 "OMPI_MCA_orte_hnp_uri=x", "SLURM_JWT=x", "OMPI_MCA_orte_tmpdir_base=/tmp",
+                                 "OMPI_MCA_ess=pmi", "SLURM_JOB_USER=me", "CUDA_PASSWORD=x", "no_equals_sign", nullptr};
   const auto recorded = recorded_environment(entries);
   EXPECT_THAT(recorded,
               ::testing::ElementsAre(std::pair{"CUDA_VISIBLE_DEVICES", "0,1"}, std::pair{"NCCL_DEBUG", "INFO"},

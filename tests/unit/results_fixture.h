@@ -206,7 +206,9 @@ inline void store(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
-inline std::filesystem::path repository() { return PKB_SOURCE_DIR; }
+inline std::filesystem::path repository() {
+  return PKB_SOURCE_DIR;
+}
 
 /// With PKB_UPDATE_GOLDEN=1 the expected text is replaced instead.
 inline bool updating() {

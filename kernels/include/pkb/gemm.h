@@ -39,7 +39,7 @@ struct Matrix {
 
 inline void check_cublas(cublasStatus_t status, const char* call) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    throw std::runtime_error(std::string(call) + ": " + cublasGetStatusString(status));
+    throw std::runtime_error(std::string(call) + ": " + cublasLtGetStatusString(status));
 }
 
 class Gemm {
