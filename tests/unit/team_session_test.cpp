@@ -192,7 +192,8 @@ TEST_F(SessionTest, ExitInsideACallIsACrash) {
 }
 
 TEST_F(SessionTest, SignalsAreNamed) {
-  const CallOutcome outcome = call({{kReply}, {kReply}, {raise(SIGSEGV)}}, 5, Type::setup);
+  const Json reply = reply_with({{"setup_us", 1.0}});
+  const CallOutcome outcome = call({{reply}, {reply}, {raise(SIGSEGV)}}, 5, Type::setup);
   expect_cause(outcome, 2, "crashed", "killed by signal 11 (Segmentation fault) inside pkb_setup");
 }
 
