@@ -8,9 +8,9 @@ namespace pkb {
 using protocol::Json;
 using protocol::Type;
 
-WorkerPool::WorkerPool(WorkerOptions options, std::filesystem::path logs, int rank)
+WorkerPool::WorkerPool(WorkerOptions options, std::filesystem::path logs, int rank, bool ready)
     : options_(std::move(options)), logs_(std::move(logs)), rank_(rank) {
-  start_next();
+  if (ready) start_next();
 }
 
 void WorkerPool::start_next() {

@@ -40,7 +40,8 @@ struct Job {
 /// Hands out workers; the next one is started when the current one is taken, so that it is ready when needed.
 class WorkerPool {
  public:
-  WorkerPool(WorkerOptions options, std::filesystem::path logs, int rank);
+  /// `ready`: start the first one now (not for runs of references alone).
+  WorkerPool(WorkerOptions options, std::filesystem::path logs, int rank, bool ready);
   /// A started worker whose output goes to <logs>/<name>.rank<r>.log.
   std::unique_ptr<WorkerProcess> take(WorkerOptions& options);
 

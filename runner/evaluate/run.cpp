@@ -163,12 +163,19 @@ void Run::show_plan() const {
 }
 
 void Run::open_journal() {
-  std::string folder;
+  std::string folder, refusal;
   if (is_root()) {
-    journal_.emplace(options_.resume.empty() ? Journal::create(options_.out) : Journal::resume(options_.resume));
-    folder = std::filesystem::absolute(journal_->folder()).string();
-    std::filesystem::create_directories(std::filesystem::path(folder) / "logs");
+    try {
+      journal_.emplace(options_.resume.empty() ? Journal::create(options_.out) : Journal::resume(options_.resume));
+      folder = std::filesystem::absolute(journal_->folder()).string();
+      std::filesystem::create_directories(std::filesystem::path(folder) / "logs");
+    } catch (const UsageError& error) {
+      refusal = error.what();
+    }
   }
+  // The root alone can tell, but all must end together.
+  refusal = team_.broadcast(refusal);
+  if (!refusal.empty()) throw UsageError(refusal);
   folder_ = team_.broadcast(folder);
 }
 
@@ -214,7 +221,8 @@ SweepResult Run::execute() {
   worker.ranks_per_gpu = placement_.ranks_per_gpu;
   worker.multicast = options_.multicast;
   worker.name_prefix = name_prefix_;
-  WorkerPool pool(worker, job.logs, team_.rank());
+  const bool judges = std::any_of(plan_.begin(), plan_.end(), [](const Item& item) { return !item.candidate.file.empty(); });
+  WorkerPool pool(worker, job.logs, team_.rank(), judges);
   Reporter reporter(journal_ ? &*journal_ : nullptr, screen_ ? &*screen_ : nullptr);
   return sweep(job, pool, plan_, reporter, stop_signal());
 }

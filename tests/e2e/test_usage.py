@@ -48,6 +48,14 @@ class Usage(PkbTest):
         self.assert_refused("--suite", "tp", "--candidate", __file__.replace("e2e/test_usage.py", "bad_candidates/wrong_result.cu"),
                             says=["one file", "--problem"])
 
+    def test_folder_that_holds_results(self):
+        first = self.judge(2, "--problem", "1", "--candidate", "none")
+        self.assertEqual(first.code, 0, first.err)
+        process = self.mpirun(2, "--device", "host", "--problem", "1", "--out", first.folder)
+        self.assertEqual(process.returncode, 2, process.stderr)
+        self.assertEqual(len([line for line in process.stderr.splitlines() if line.startswith("pkb: ")]), 1, process.stderr)
+        self.assertIn("--resume", process.stderr)
+
     def test_illegal_world_is_a_skipped_row(self):
         run = self.judge(3, "--problem", "46")
         self.assertEqual(run.code, 0, run.err)

@@ -36,7 +36,7 @@ using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
-constexpr int kTicksPerTurn = 256;
+constexpr int kTicksPerTurn = 1024;
 constexpr int kUninitialised = 0xFF;  // shared memory starts as NaN
 
 // Whoever runs now saves where the other side stopped.
@@ -242,8 +242,8 @@ void Block::yield_current() {
   }
 }
 
-void Block::tick_current() {
-  ticked_ = true;
+void Block::end_turn(bool may_work) {
+  ticked_ |= may_work;
   tick_budget = kTicksPerTurn;
   yield_current();
 }

@@ -108,7 +108,7 @@ class Block : public BlockContext {
 
   // Called on fibers, by the functions of thread.h.
   void yield_current();
-  void tick_current();
+  void end_turn(bool may_work);
   int meet(Vote vote, int predicate, Site site);
   void meet_named(int id, int threads, Site site);
   void meet_grid(Site site);

@@ -329,9 +329,9 @@ void yield() {
   }
 }
 
-void tick_slow() {
+void end_turn(bool may_work) {
   if (current_thread != nullptr) {
-    current_block().tick_current();
+    current_block().end_turn(may_work);
   } else {
     tick_budget = std::numeric_limits<int>::max();
   }

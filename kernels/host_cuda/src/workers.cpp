@@ -171,24 +171,21 @@ Launch* Engine::launch_to_take_from() const {
   return nullptr;
 }
 
-// Nothing moved. Others get the core first; then short sleeps, longer and longer. A thread stopped in a loop may simply work, so
-// those wait longer before the first sleep.
+// Nothing moved. Sleeps, longer and longer: giving the core away by sched_yield costs whole time slices where other programs
+// compute, while a thread that wakes from a sleep runs soon. A thread stopped in a loop may simply work, so rounds with such
+// threads are given more patience and shorter sleeps.
 void Engine::rest(Worker& worker, bool ticked) {
+  using std::chrono::microseconds;
   std::unique_lock guard(lock_);
   if (launch_to_take_from() != nullptr) return;
   if (worker.blocks.empty()) {
     work_.wait(guard, [&] { return launch_to_take_from() != nullptr; });
     return;
   }
-  const unsigned patience = ticked ? 512 : 16;
+  const unsigned patience = ticked ? 64 : 1, most_doublings = ticked ? 3 : 6;
   const unsigned round = worker.idle_rounds++;
-  if (round < patience) {
-    guard.unlock();
-    sched_yield();
-    return;
-  }
-  const unsigned doublings = std::min((round - patience) / 4, 6u);
-  work_.wait_for(guard, std::chrono::microseconds(8u << doublings));
+  if (round < patience) return;
+  work_.wait_for(guard, microseconds(8u << std::min((round - patience) / 4, most_doublings)));
 }
 
 // ---- with the lock held

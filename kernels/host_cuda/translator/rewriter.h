@@ -77,6 +77,8 @@ class Rewriter {
   void loop(std::size_t index);
   void do_loop(std::size_t index);
   bool is_counted(std::size_t open) const;
+  bool only_waits(std::size_t first, std::size_t last) const;
+  std::size_t statement_end(std::size_t first) const;
   void shared(std::size_t index);
   void extern_shared(std::size_t first, std::size_t last);
   void static_shared(std::size_t first, std::size_t last);

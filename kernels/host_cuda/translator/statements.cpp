@@ -11,6 +11,7 @@ namespace {
 
 // Stands before a statement and runs with it. A whole statement of its own, so that a following else keeps its if.
 constexpr const char* kTick = " if (::pkb::hostcuda::tick()) {} else ";
+constexpr const char* kWaitTick = " if (::pkb::hostcuda::wait_tick()) {} else ";
 
 bool is_comparison(const Token& token) {
   return token.is("<") || token.is(">") || token.is("<=") || token.is(">=") || token.is("!=");
@@ -21,17 +22,36 @@ bool is_comparison(const Token& token) {
 void Rewriter::loop(std::size_t index) {
   if (loop_tails_.contains(index) || !list_.is(index + 1, "(")) return;
   if (tokens_[index].is("for") && is_counted(index + 1)) return;
-  edits_.insert_after(tokens_[list_.partner[index + 1]], kTick);
+  const std::size_t header_end = list_.partner[index + 1];
+  const bool waits = only_waits(index + 1, statement_end(header_end + 1));
+  edits_.insert_after(tokens_[header_end], waits ? kWaitTick : kTick);
 }
 
 void Rewriter::do_loop(std::size_t index) {
-  edits_.insert_after(tokens_[index], kTick);
-  std::size_t end = index + 1;
-  while (end < tokens_.size() && !list_.is(end, ";") && !list_.is(end, "{")) {
-    end = list_.is(end, "(") ? list_.partner[end] + 1 : end + 1;
-  }
-  if (list_.is(end, "{")) end = list_.partner[end];
+  const std::size_t end = statement_end(index + 1);
   loop_tails_.insert(end + 1);
+  const bool waits = list_.is(end + 2, "(") && only_waits(index + 1, list_.partner[end + 2]);
+  edits_.insert_after(tokens_[index], waits ? kWaitTick : kTick);
+}
+
+// The `;` or `}` of a statement that begins here; of an if, the end of its first branch.
+std::size_t Rewriter::statement_end(std::size_t first) const {
+  std::size_t end = first;
+  while (end < tokens_.size() && !list_.is(end, ";") && !list_.is(end, "{")) {
+    end = list_.partner[end] != kNone ? list_.partner[end] + 1 : end + 1;
+  }
+  return list_.is(end, "{") ? list_.partner[end] : end;
+}
+
+// Short, and nothing in it counts: while (*flag != epoch) {}.
+bool Rewriter::only_waits(std::size_t first, std::size_t last) const {
+  constexpr std::size_t kShort = 40;
+  if (last - first > kShort) return false;
+  return std::none_of(tokens_.begin() + static_cast<std::ptrdiff_t>(first), tokens_.begin() + static_cast<std::ptrdiff_t>(last),
+                      [](const Token& token) {
+                        const bool counts = token.text.size() == 2 && token.text[1] == '=' && !is_comparison(token) && !token.is("==");
+                        return counts || token.is("++") || token.is("--") || token.is("<<=") || token.is("for") || token.is("while");
+                      });
 }
 
 // for (int i = 0; i < n; ++i) without a way out of its body: ends by itself, whatever other threads do.
@@ -56,11 +76,7 @@ bool Rewriter::is_counted(std::size_t open) const {
       std::any_of(first, last, [&](const Token& token) { return token.text == tokens_[variable].text; });
   if (!compares || !of_variable) return false;
 
-  std::size_t end = close + 1;
-  while (end < tokens_.size() && !list_.is(end, ";") && !list_.is(end, "{")) {
-    end = list_.partner[end] != kNone ? list_.partner[end] + 1 : end + 1;
-  }
-  if (list_.is(end, "{")) end = list_.partner[end];
+  const std::size_t end = statement_end(close + 1);
   return std::none_of(tokens_.begin() + static_cast<std::ptrdiff_t>(close), tokens_.begin() + static_cast<std::ptrdiff_t>(end),
                       [](const Token& token) {
                         return token.is("break") || token.is("return") || token.is("goto") || token.is("volatile");

@@ -42,7 +42,8 @@ struct State {
   pkb::EpochCounter* epoch;
   int64_t l2_bytes;
   int sm_count;
-  int max_warp_blocks, max_blocks, threads;
+  int max_blocks[3];  // of the three kernels
+  int threads;        // of the last
 };
 
 struct Loss {
@@ -228,8 +229,9 @@ extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments* argume
     const auto x = pkb::output(arguments, "vocab_parallel_logits");
     const int64_t vectors = pkb::divide_up(x.shape(x.rank() - 1), 8);
     s->threads = static_cast<int>(std::clamp<int64_t>(pkb::divide_up(vectors, 32) * 32, 64, kMaxThreads));
-    s->max_warp_blocks = pkb::co_resident_blocks(context, rows_in_registers<2>, kThreads);
-    s->max_blocks = pkb::co_resident_blocks(context, rows_in_memory, s->threads);
+    s->max_blocks[0] = pkb::co_resident_blocks(context, rows_in_registers<1>, kThreads);
+    s->max_blocks[1] = pkb::co_resident_blocks(context, rows_in_registers<2>, kThreads);
+    s->max_blocks[2] = pkb::co_resident_blocks(context, rows_in_memory, s->threads);
     *state = s.release();
   });
 }
@@ -244,14 +246,16 @@ extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t
     if (work.tokens > s.slots.tokens) throw std::runtime_error("more tokens than setup saw");
 
     if (work.width % 8 == 0 && work.width <= 512 && pkb::is_aligned(work.x)) {
-      const auto kernel = work.width <= 256 ? rows_in_registers<1> : rows_in_registers<2>;
-      const auto blocks = std::min<int64_t>(s.max_warp_blocks, pkb::divide_up(work.tokens, kTokens * kWarps));
+      const bool narrow = work.width <= 256;
+      const auto kernel = narrow ? rows_in_registers<1> : rows_in_registers<2>;
+      const auto blocks =
+          std::min<int64_t>(s.max_blocks[narrow ? 0 : 1], pkb::divide_up(work.tokens, kTokens * kWarps));
       kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(s.slots, work, s.epoch);
       pkb::check_launch("rows_in_registers");
     } else {
-      // No more rows at a time than half the L2 holds, unless SMs would idle.
-      const int64_t in_l2 = std::max<int64_t>(s.sm_count, s.l2_bytes / 2 / (2 * work.width));
-      const auto blocks = std::min({static_cast<int64_t>(s.max_blocks), in_l2, work.tokens});
+      // No more rows at a time than a third of the L2 holds, unless SMs would idle.
+      const int64_t in_l2 = std::max<int64_t>(s.sm_count, s.l2_bytes / 3 / (2 * work.width));
+      const auto blocks = std::min({static_cast<int64_t>(s.max_blocks[2]), in_l2, work.tokens});
       rows_in_memory<<<static_cast<unsigned>(blocks), static_cast<unsigned>(s.threads), 0, stream>>>(s.slots, work,
                                                                                                      s.epoch);
       pkb::check_launch("rows_in_memory");

@@ -28,7 +28,8 @@ constexpr int kRowThreads = 512;  // in `whole_rows`
 constexpr int kMaxK = 64;         // candidates a rank sends for a token
 constexpr int kHeader = 3;        // words of a record before the values, two a word
 constexpr int kRecord = kHeader + kMaxK / 2;
-constexpr int kList = 512;       // columns >= L that fit; more are bisected
+constexpr int kList = 512;  // columns >= L that fit; more are bisected
+constexpr uint32_t kAllLanes = 0xffffffffu;
 constexpr int kMaxRounds = 256;  // tokens of a block in `whole_rows`: low bits of its flags
 
 // A rank stores nothing of call e + 1 before it has the results of call e from every owner, so all its records and rows
@@ -76,30 +77,45 @@ __device__ uint32_t bits_of(float value) {
 }  // of a value that is a bf16
 
 /// bf16 in ascending order as integers, -inf .. +inf.
-constexpr int kLowestKey = 0x7f, kHighestKey = 0xff80;
-__device__ int key_of(float value) {
+constexpr uint32_t kLowestKey = 0x7f, kHighestKey = 0xff80;
+__device__ uint32_t key_of(float value) {
   const uint32_t bits = bits_of(value);
-  return static_cast<int>(bits & 0x8000u ? 0xffffu - bits : 0x8000u + bits);
+  return bits & 0x8000u ? 0xffffu - bits : 0x8000u + bits;
 }
-__device__ float value_of_key(int key) {
-  const auto bits = static_cast<uint32_t>(key);
-  return value_of_bits(bits & 0x8000u ? bits - 0x8000u : 0xffffu - bits);
+__device__ float value_of_key(uint32_t key) {
+  return value_of_bits(key & 0x8000u ? key - 0x8000u : 0xffffu - key);
 }
 
 /// Block. The largest key for which holds(value) is true, where it is true for `low` and false beyond some key.
 template <class Holds>
-__device__ int last_key(int low, Holds holds) {
-  int high = kHighestKey + 1;
+__device__ uint32_t last_key(uint32_t low, Holds holds) {
+  uint32_t high = kHighestKey + 1;
   while (high - low > 1) {
-    const int middle = (low + high) / 2;
+    const uint32_t middle = (low + high) / 2;
     (holds(value_of_key(middle)) ? low : high) = middle;
   }
   return low;
 }
 
-/// Block. f(value, index) for every element of a row, each by one thread.
+__device__ float largest_of(uint4 vector) {
+  const auto* pairs = reinterpret_cast<const __nv_bfloat162*>(&vector);
+  const __nv_bfloat162 two = __hmax2(__hmax2(pairs[0], pairs[1]), __hmax2(pairs[2], pairs[3]));
+  return fmaxf(__low2float(two), __high2float(two));
+}
+
+/// The first `count` elements; -inf for the others.
+__device__ uint4 fill_up(uint4 vector, int count) {
+  uint32_t word[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    if (i >= count) word[i / 2] = i % 2 == 0 ? 0xff80ff80u : (word[i / 2] & 0xffffu) | 0xff800000u;
+  }
+  return make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+/// Block. f(vector, index of its first element) for all of a row, each by one thread; -inf fills up the last.
 template <class Function>
-__device__ void for_each(const bf16* row, int width, Function f) {
+__device__ void for_each_vector(const bf16* row, int width, Function f) {
   constexpr int kUnroll = 4;
   const int vectors = (width + 7) / 8, threads = static_cast<int>(blockDim.x);
   for (int first = static_cast<int>(threadIdx.x); first < vectors; first += kUnroll * threads) {
@@ -110,16 +126,34 @@ __device__ void for_each(const bf16* row, int width, Function f) {
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      const int at = 8 * (first + u * threads), count = width - at;
-      const pkb::Float8 x = pkb::unpack_bf16x8(v[u]);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        if (i < count) f(i % 2 == 0 ? x.v[i / 2].x : x.v[i / 2].y, at + i);
-      }
+      const int at = 8 * (first + u * threads);
+      if (at < width) f(at + 8 <= width ? v[u] : fill_up(v[u], width - at), at);
     }
   }
 }
 
+/// f(value, index) for the elements of a vector whose first one is `at`.
+template <class Function>
+__device__ void for_each_of(uint4 vector, int at, Function f) {
+  const pkb::Float8 x = pkb::unpack_bf16x8(vector);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) f(x.v[i].x, at + 2 * i), f(x.v[i].y, at + 2 * i + 1);
+}
+
+/// Block. The same for a row, some -inf beyond its end included.
+template <class Function>
+__device__ void for_each(const bf16* row, int width, Function f) {
+  for_each_vector(row, width, [&](uint4 vector, int at) { for_each_of(vector, at, f); });
+}
+
+/// The largest element of this thread's vectors.
+__device__ float thread_maximum(const bf16* row, int width) {
+  float maximum = -INFINITY;
+  for_each_vector(row, width, [&](uint4 vector, int) { maximum = fmaxf(maximum, largest_of(vector)); });
+  return maximum;
+}
+
+/// Block. How many elements satisfy `holds`, which -inf must not.
 template <class Holds>
 __device__ int count_if(const bf16* row, int width, Holds holds) {
   int count = 0;
@@ -164,8 +198,7 @@ struct Selection {
 __device__ float lower_bound(Selection& s, const bf16* row, int width, int k) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   if (width <= kList || k > threads) return -INFINITY;
-  float maximum = -INFINITY;
-  for_each(row, width, [&](float x, int) { maximum = fmaxf(maximum, x); });
+  const float maximum = thread_maximum(row, width);
   s.maxima[thread] = maximum;
   __syncthreads();
   int rank = 0;
@@ -175,43 +208,45 @@ __device__ float lower_bound(Selection& s, const bf16* row, int width, int k) {
   return s.bound;
 }
 
-/// Block. Collects the elements that satisfy `wanted` into the list; returns how many there are, also where not all
-/// fit.
-template <class Wanted>
-__device__ int collect_list(Selection& s, const bf16* row, int width, Wanted wanted) {
+/// Block. Collects the elements above `bound` (or equal to it) into the list; returns how many there are, also where
+/// not all fit. Calls also(value, index) for each.
+template <class Also>
+__device__ int collect_list(Selection& s, const bf16* row, int width, float bound, bool or_equal, Also also) {
+  const auto wanted = [&](float x) { return x > bound || (or_equal && x == bound); };
   __syncthreads();
   if (threadIdx.x == 0) s.count = 0;
   __syncthreads();
-  for_each(row, width, [&](float x, int i) {
-    if (!wanted(x, i)) return;
-    const int place = atomicAdd(&s.count, 1);
-    if (place < kList) s.list[place] = x;
+  for_each_vector(row, width, [&](uint4 vector, int at) {
+    if (!wanted(largest_of(vector))) return;
+    for_each_of(vector, at, [&](float x, int i) {
+      if (!wanted(x)) return;
+      const int place = atomicAdd(&s.count, 1);
+      if (place < kList) s.list[place] = x;
+      also(x, i);
+    });
   });
   __syncthreads();
   return s.count;
 }
 
 /// Block. Sorts the k largest elements of the row into s.sorted and returns how many more equal the k-th. Also counts
-/// the elements equal to `value` after `index`.
+/// the elements equal to `value` after `index`, if they are among the largest.
 __device__ int select_largest(Selection& s, const bf16* row, int width, int k, float value, int index,
                               int* equal_after) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const float bound = lower_bound(s, row, width, k);
   int after = 0;
-  int length = collect_list(s, row, width, [&](float x, int i) {
-    after += x == value && i > index ? 1 : 0;
-    return x >= bound;
-  });
+  int length = collect_list(s, row, width, bound, true,
+                            [&](float x, int i) { after += x == value && i > index && i < width ? 1 : 0; });
   *equal_after = pkb::block_sum(after);
 
   int beyond = 0;
   const bool fits = length <= kList;
   if (!fits) {  // very many ties, or the largest in few threads' columns
-    const float kth = value_of_key(last_key(bound == -INFINITY ? kLowestKey : key_of(bound), [&](float v) {
-      return count_if(row, width, [v](float x, int) { return x >= v; }) >= k;
-    }));
+    const float kth = value_of_key(last_key(
+        key_of(bound), [&](float v) { return count_if(row, width, [v](float x, int) { return x >= v; }) >= k; }));
     beyond = count_if(row, width, [kth](float x, int) { return x >= kth; }) - k;
-    length = collect_list(s, row, width, [kth](float x, int) { return x > kth; });
+    length = collect_list(s, row, width, kth, false, [](float, int) {});
     for (int i = length + thread; i < k; i += threads) s.list[i] = kth;
     length = k;
   }
@@ -221,7 +256,7 @@ __device__ int select_largest(Selection& s, const bf16* row, int width, int k, f
     const float x = s.list[i];
     int rank = 0;
     for (int j = 0; j < length; ++j) rank += s.list[j] > x || (s.list[j] == x && j < i) ? 1 : 0;
-    if (rank < k) s.sorted[rank] = x;
+    if (rank < k) s.sorted[rank] = x + 0.0f;  // -0 becomes 0: equal values have one key
   }
   __syncthreads();
   if (!fits) return beyond;
@@ -255,9 +290,8 @@ __device__ void send_record(Selection& s, const Exchange& exchange, const Proble
     third = static_cast<uint32_t>(select_largest(s, row, width, k, target_value, here ? index : width, &equal_after));
     second = static_cast<uint32_t>(equal_after);
   } else {
-    float maximum = -INFINITY, sum = 0;
-    for_each(row, width, [&](float x, int) { maximum = fmaxf(maximum, x); });
-    maximum = pkb::block_max(maximum);
+    const float maximum = pkb::block_max(thread_maximum(row, width));
+    float sum = 0;
     for_each(row, width, [&](float x, int) { sum += expf(x - maximum); });
     second = __float_as_uint(maximum);
     third = __float_as_uint(pkb::block_sum(sum));
@@ -299,13 +333,14 @@ __device__ float merge_candidates(Merge& m, int ranks, int owner, Filter filter)
   int groups = 0, taken = 0, position = lane < ranks ? 0 : k, target_after = 0;
   float total = 0, largest = 0;
   while (taken < k) {
-    const float head = position < k ? mine.value(position) : -INFINITY, value = pkb::warp_max(head);
-    if (value == -INFINITY) break;
+    const uint32_t key = __reduce_max_sync(kAllLanes, position < k ? key_of(mine.value(position)) : 0);
+    if (key <= kLowestKey) break;
+    const float value = value_of_key(key);
     int size = 0;
     while (position < k && mine.value(position) == value) ++size, ++position;
     if (size > 0 && position == k) size += mine.beyond();
     if (value == target && lane > owner) target_after = size;
-    size = pkb::warp_sum(size);
+    size = __reduce_add_sync(kAllLanes, size);
     if (groups == 0) largest = value;
     if (lane == 0) m.value[groups] = value, m.size[groups] = size;
     total += static_cast<float>(size) * expf(value - largest);
@@ -314,7 +349,7 @@ __device__ float merge_candidates(Merge& m, int ranks, int owner, Filter filter)
   }
   __syncwarp();
   // Equal entries are in the order of their vocabulary indices, the largest index first to be kept.
-  target_after = pkb::warp_sum(target_after) + m.records[owner].equal_after();
+  target_after = __reduce_add_sync(kAllLanes, target_after) + m.records[owner].equal_after();
   float above = 0, mass = 0;
   bool keep_target = false;
   for (int i = 0; i < groups; ++i) {
@@ -373,9 +408,7 @@ __device__ float solve_row(const bf16* row, int vocabulary, int target, Filter f
     for_each(row, vocabulary, [&](float x, int) { mass += holds(x) ? expf(x - largest) : 0; });
     return pkb::block_sum(mass);
   };
-  float maximum = -INFINITY;
-  for_each(row, vocabulary, [&](float x, int) { maximum = fmaxf(maximum, x); });
-  const float largest = pkb::block_max(maximum);
+  const float largest = pkb::block_max(thread_maximum(row, vocabulary));
 
   float kth = -INFINITY;
   if (filter.k > 0) {
@@ -388,7 +421,7 @@ __device__ float solve_row(const bf16* row, int vocabulary, int target, Filter f
   // The smallest kept value: the lowest key with less than top_p above it. One below it is the last with too much.
   float lowest = kth;
   if (filter.top_p < 1) {
-    const int too_low = last_key(key_of(kth) - 1, [&](float v) {
+    const uint32_t too_low = last_key(key_of(kth) - 1, [&](float v) {
       return v < largest && mass_if(largest, [v](float x) { return x > v; }) >= filter.top_p * total;
     });
     lowest = value_of_key(too_low + 1);
@@ -489,7 +522,7 @@ extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t
                           static_cast<int>(width), read_filter(arguments, vocabulary)};
     const Filter& filter = problem.filter;
     if (filter.k > 0 ? filter.k <= kMaxK : filter.top_p == 1) {
-      const unsigned threads = width <= 2048 ? 64 : kMaxThreads;
+      const auto threads = static_cast<unsigned>(std::clamp<int64_t>(pkb::divide_up(width, 32) * 32, 64, kMaxThreads));
       const auto blocks = static_cast<unsigned>(std::min<int64_t>(s.max_blocks, tokens));
       candidates<<<blocks, threads, 0, stream>>>(s.exchange, problem, s.epoch);
       pkb::check_launch("candidates");

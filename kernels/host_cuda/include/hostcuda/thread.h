@@ -36,7 +36,7 @@ struct ThreadContext {
 
 /// The thread that runs on this OS thread; null outside kernels and stream-ordered work.
 extern constinit thread_local ThreadContext* current_thread __attribute__((tls_model("initial-exec")));
-/// Loop iterations until the next look at the scheduler, see tick().
+/// Loop iterations until other threads get their turn, see tick().
 extern constinit thread_local int tick_budget __attribute__((tls_model("initial-exec")));
 
 /// Where a collective operation stands in the source.
@@ -50,11 +50,19 @@ void yield();
 /// Nanoseconds of a clock that all processes of this machine share.
 uint64_t timer_ns();
 
-void tick_slow();
+void end_turn(bool may_work);
 /// Stands in every loop that might wait for another thread by plain (volatile) reads, so that no such loop starves the others.
 constexpr bool tick() {
   if (!__builtin_is_constant_evaluated()) {
-    if (--tick_budget < 0) tick_slow();
+    if (--tick_budget < 0) end_turn(true);
+  }
+  return false;
+}
+/// The same in a loop that looks as if it did nothing but wait.
+constexpr bool wait_tick() {
+  constexpr int kCost = 64;
+  if (!__builtin_is_constant_evaluated()) {
+    if ((tick_budget -= kCost) < 0) end_turn(false);
   }
   return false;
 }
