@@ -221,6 +221,8 @@ SweepResult Run::execute() {
   worker.ranks_per_gpu = placement_.ranks_per_gpu;
   worker.multicast = options_.multicast;
   worker.name_prefix = name_prefix_;
+  // From here on there are workers, which must not read this process's memory.
+  make_undumpable();
   const bool judges = std::any_of(plan_.begin(), plan_.end(), [](const Item& item) { return !item.candidate.file.empty(); });
   WorkerPool pool(worker, job.logs, team_.rank(), judges);
   Reporter reporter(journal_ ? &*journal_ : nullptr, screen_ ? &*screen_ : nullptr);

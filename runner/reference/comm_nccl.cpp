@@ -6,7 +6,11 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <exception>
 #include <sstream>
@@ -224,40 +228,54 @@ std::string own_addresses(bool one_node) {
   return addresses;
 }
 
+/// Does anybody listen there? TCPStore itself would try for long and loudly.
+bool answers(const std::string& address, uint16_t port) {
+  constexpr int kPatienceMs = 3000;
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(port);
+  if (inet_pton(AF_INET, address.c_str(), &place.sin_addr) != 1) return false;
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) return false;
+  int error = connect(socket, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd waiting{.fd = socket, .events = POLLOUT, .revents = 0};
+    socklen_t length = sizeof error;
+    if (poll(&waiting, 1, kPatienceMs) == 1) getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
+  }
+  close(socket);
+  return error == 0;
+}
+
 /// The key-value store through which members learn NCCL's unique ids. Rank 0 serves it on a port of its own choice.
 Store make_store(Team& team) {
   c10d::TCPStoreOptions options;
   options.waitWorkers = false;
   options.timeout = std::chrono::minutes(5);
-  Store store;
+  Store server;
   std::string places;
   if (team.is_root()) {
     options.isServer = true;
     options.port = 0;
-    auto server = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+    auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
     bool one_node = true;
     for (const RankPlace& place : team.places()) one_node = one_node && place.node == team.place().node;
-    places = std::to_string(server->getPort()) + "\n" + own_addresses(one_node);
-    store = server;
+    places = std::to_string(store->getPort()) + "\n" + own_addresses(one_node);
+    server = store;
   }
   std::istringstream lines(team.broadcast(places));
-  if (team.is_root()) return store;
+  if (team.is_root()) return server;
 
-  std::string port, address, reasons;
+  std::string port, address, tried;
   std::getline(lines, port);
   options.port = static_cast<uint16_t>(std::stoi(port));
-  options.timeout = std::chrono::seconds(10);
   while (std::getline(lines, address)) {
-    try {
-      store = c10::make_intrusive<c10d::TCPStore>(address, options);
-      store->setTimeout(std::chrono::minutes(5));
-      return store;
-    } catch (const std::exception& error) {
-      reasons += " " + address + ": " + std::string(error.what()).substr(0, 120) + ";";
-    }
+    if (answers(address, options.port)) return c10::make_intrusive<c10d::TCPStore>(address, options);
+    tried += " " + address;
   }
-  throw UsageError("this node cannot reach rank 0 (" + team.places().front().host + ") by TCP port " + port +
-                   ", which NCCL needs as well:" + reasons + " check firewalls and routes between the nodes");
+  throw UsageError("this node cannot reach rank 0 (" + team.places().front().host +
+                   ") by TCP, which NCCL needs: tried port " + port + " of" + tried +
+                   "; check firewalls and routes between the nodes");
 }
 
 ProcessGroup make_process_group(const Store& store, const std::vector<int>& members, int index, int ordinal,

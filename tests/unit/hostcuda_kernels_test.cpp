@@ -45,7 +45,8 @@ TEST(HostCudaShared, EachInstanceOfADeviceTemplateHasItsOwn) {
   std::iota(x.begin(), x.end(), 0);
   int integer = 0;
   float floating = 0;
-  ASSERT_EQ(module.get<int(const int*, int*, float*)>("run_sums_of_two_types")(x.data(), &integer, &floating), kSuccess);
+  ASSERT_EQ(module.get<int(const int*, int*, float*)>("run_sums_of_two_types")(x.data(), &integer, &floating),
+            kSuccess);
   EXPECT_EQ(integer, 95 * 96 / 2);
   EXPECT_EQ(floating, 95 * 96 / 4.0f);
 }
@@ -63,7 +64,8 @@ TEST(HostCudaWarp, SoftmaxOfRows) {
   std::vector<float> x(rows * columns), y(x.size(), -1);
   std::mt19937 random(1);
   for (float& value : x) value = std::normal_distribution<float>(0, 3)(random);
-  ASSERT_EQ(module.get<int(const float*, float*, int, int)>("run_softmax")(x.data(), y.data(), rows, columns), kSuccess);
+  ASSERT_EQ(module.get<int(const float*, float*, int, int)>("run_softmax")(x.data(), y.data(), rows, columns),
+            kSuccess);
   for (int r = 0; r < rows; ++r) {
     const float* const row = &x[static_cast<std::size_t>(r * columns)];
     double sum = 0;
@@ -108,7 +110,8 @@ TEST(HostCudaWarp, EveryOperation) {
         lane >= 20 ? 1200 + lane - 20 : -1,
     };
     ASSERT_EQ(static_cast<int>(expected.size()), results);
-    for (int i = 0; i < results; ++i) EXPECT_EQ(mine[i], expected[static_cast<std::size_t>(i)]) << "result " << i << ", thread " << t;
+    for (int i = 0; i < results; ++i)
+      EXPECT_EQ(mine[i], expected[static_cast<std::size_t>(i)]) << "result " << i << ", thread " << t;
   }
 }
 
@@ -120,7 +123,8 @@ TEST(HostCudaGrid, SynchronizesByEveryNameOfACooperativeLaunch) {
       std::vector<int> cells(static_cast<std::size_t>(blocks));
       std::iota(cells.begin(), cells.end(), 0);
       ASSERT_EQ(run(cells.data(), 5, blocks, how), kSuccess) << "launch " << how;
-      for (int b = 0; b < blocks; ++b) EXPECT_EQ(cells[static_cast<std::size_t>(b)], ((b - 5) % blocks + blocks) % blocks);
+      for (int b = 0; b < blocks; ++b)
+        EXPECT_EQ(cells[static_cast<std::size_t>(b)], ((b - 5) % blocks + blocks) % blocks);
     }
   }
 }
@@ -148,7 +152,8 @@ TEST(HostCudaGrid, RefusesACooperativeLaunchThatDoesNotFit) {
 
 TEST(HostCudaAtomics, EveryFunctionFromManyBlocks) {
   struct Cells {
-    int added = 0, subtracted = 0, smallest = 99, largest = -99, ored = 0, anded = -1, xored = 0, exchanged = 0, swapped = 0;
+    int added = 0, subtracted = 0, smallest = 99, largest = -99, ored = 0, anded = -1, xored = 0, exchanged = 0,
+        swapped = 0;
     unsigned wrapped = 0, unwrapped = 0, by_reference = 0, flagged = 0;
     unsigned long long wide = 0;
     float real = 0;

@@ -33,11 +33,13 @@ struct Described {
     if (has_infinity && exponent == highest) {
       return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
     }
-    if (!has_infinity && (pattern & (highest << mantissa_bits | ((1u << mantissa_bits) - 1))) == (highest << mantissa_bits | ((1u << mantissa_bits) - 1))) {
+    if (!has_infinity && (pattern & (highest << mantissa_bits | ((1u << mantissa_bits) - 1))) ==
+                             (highest << mantissa_bits | ((1u << mantissa_bits) - 1))) {
       return std::numeric_limits<double>::quiet_NaN();
     }
     const double fraction = exponent == 0 ? std::ldexp(mantissa, 1 - bias() - mantissa_bits)
-                                          : std::ldexp(mantissa + (1u << mantissa_bits), static_cast<int>(exponent) - bias() - mantissa_bits);
+                                          : std::ldexp(mantissa + (1u << mantissa_bits),
+                                                       static_cast<int>(exponent) - bias() - mantissa_bits);
     return sign * fraction;
   }
 
@@ -92,7 +94,8 @@ void rounds_to_nearest_even(const Described& described) {
     const double middle = std::isfinite(next) ? (value + next) / 2 : value + (value - described.value(bits - 1)) / 2;
     for (const double centre : {value, middle}) {
       const auto exact = static_cast<float>(centre);
-      for (const float x : {std::nextafterf(exact, 0.0f), exact, std::nextafterf(exact, std::numeric_limits<float>::infinity())}) {
+      for (const float x :
+           {std::nextafterf(exact, 0.0f), exact, std::nextafterf(exact, std::numeric_limits<float>::infinity())}) {
         if (!std::isfinite(x)) continue;
         const uint32_t expected = described.nearest(x);
         ASSERT_EQ(Format::from_float(x, detail::Rounding::nearest), expected) << x;
@@ -102,10 +105,18 @@ void rounds_to_nearest_even(const Described& described) {
   }
 }
 
-TEST(HostCudaNumbers, Bf16HasEveryValue) { every_pattern_has_its_value<BrainFormat>(kBf16); }
-TEST(HostCudaNumbers, Fp16HasEveryValue) { every_pattern_has_its_value<HalfFormat>(kFp16); }
-TEST(HostCudaNumbers, Bf16RoundsToNearestEven) { rounds_to_nearest_even<BrainFormat>(kBf16); }
-TEST(HostCudaNumbers, Fp16RoundsToNearestEven) { rounds_to_nearest_even<HalfFormat>(kFp16); }
+TEST(HostCudaNumbers, Bf16HasEveryValue) {
+  every_pattern_has_its_value<BrainFormat>(kBf16);
+}
+TEST(HostCudaNumbers, Fp16HasEveryValue) {
+  every_pattern_has_its_value<HalfFormat>(kFp16);
+}
+TEST(HostCudaNumbers, Bf16RoundsToNearestEven) {
+  rounds_to_nearest_even<BrainFormat>(kBf16);
+}
+TEST(HostCudaNumbers, Fp16RoundsToNearestEven) {
+  rounds_to_nearest_even<HalfFormat>(kFp16);
+}
 
 TEST(HostCudaNumbers, OtherRoundings) {
   EXPECT_EQ(__bfloat16_as_ushort(__float2bfloat16_rz(1.999f)), 0x3fff);
@@ -131,18 +142,25 @@ void arithmetic_rounds_once(const Described& described, uint32_t largest) {
     ASSERT_EQ(got.__x, expected) << operation;
   };
   for (int i = 0; i < 20'000; ++i) {
-    const auto draw = [&] { return Type::from_bits(static_cast<unsigned short>(random() % largest | (random() & 1) << 15)); };
+    const auto draw = [&] {
+      return Type::from_bits(static_cast<unsigned short>(random() % largest | (random() & 1) << 15));
+    };
     const Type a = draw(), b = draw(), c = draw();
     const double x = a, y = b, z = c;
     expect(x + y, a + b, "+");
     expect(x * y, __hmul(a, b), "*");
-    if (std::fabs(x * y + z) > 0 && std::fabs(z) < 1e4 && std::fabs(x * y) < 1e4 && std::fabs(z) > 1e-4 && std::fabs(x * y) > 1e-4) {
+    if (std::fabs(x * y + z) > 0 && std::fabs(z) < 1e4 && std::fabs(x * y) < 1e4 && std::fabs(z) > 1e-4 &&
+        std::fabs(x * y) > 1e-4) {
       expect(x * y + z, __hfma(a, b, c), "fma");
     }
   }
 }
-TEST(HostCudaNumbers, Bf16ArithmeticRoundsOnce) { arithmetic_rounds_once<__nv_bfloat16>(kBf16, 0x5f00); }
-TEST(HostCudaNumbers, Fp16ArithmeticRoundsOnce) { arithmetic_rounds_once<__half>(kFp16, 0x5a00); }
+TEST(HostCudaNumbers, Bf16ArithmeticRoundsOnce) {
+  arithmetic_rounds_once<__nv_bfloat16>(kBf16, 0x5f00);
+}
+TEST(HostCudaNumbers, Fp16ArithmeticRoundsOnce) {
+  arithmetic_rounds_once<__half>(kFp16, 0x5a00);
+}
 
 TEST(HostCudaNumbers, FusedMultiplyAddSeesWhatADoubleLoses) {
   const __nv_bfloat16 x = 1.5f, y = 1.0078125f, one = 1.0f;
@@ -201,8 +219,12 @@ void fp8_of(const Described& described, uint8_t largest) {
     ASSERT_EQ(to_fp8<Format>(x, true), nearest | (std::signbit(x) ? 0x80u : 0u)) << x;
   }
 }
-TEST(HostCudaNumbers, E4M3) { fp8_of<E4M3>(kE4M3, 0x7e); }
-TEST(HostCudaNumbers, E5M2) { fp8_of<E5M2>(kE5M2, 0x7b); }
+TEST(HostCudaNumbers, E4M3) {
+  fp8_of<E4M3>(kE4M3, 0x7e);
+}
+TEST(HostCudaNumbers, E5M2) {
+  fp8_of<E5M2>(kE5M2, 0x7b);
+}
 
 TEST(HostCudaNumbers, Fp8Overflow) {
   EXPECT_EQ(__nv_fp8_e4m3(1e6f).__x, 0x7e);

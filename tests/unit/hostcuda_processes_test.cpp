@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks as processes that share memory. A process that has used the runtime cannot fork and go on using it, so the ranks are this
-// program started anew.
+// Ranks as processes that share memory. A process that has used the runtime cannot fork and go on using it, so the
+// ranks are this program started anew.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -50,7 +50,9 @@ class SharedMemory {
   char* address_ = nullptr;
 };
 
-std::size_t bytes_for(int world) { return static_cast<std::size_t>(world) * 2 * kSlotBytes; }
+std::size_t bytes_for(int world) {
+  return static_cast<std::size_t>(world) * 2 * kSlotBytes;
+}
 
 /// Runs this program's test RankOf.DISABLED_<name> in a process a rank, and returns how each ended.
 std::vector<int> run_ranks(const std::string& name, int world, bool by_fence = false) {
@@ -64,8 +66,8 @@ std::vector<int> run_ranks(const std::string& name, int world, bool by_fence = f
       setenv("MEMORY", std::to_string(descriptor).c_str(), 1);
       setenv("BY_FENCE", by_fence ? "1" : "0", 1);
       alarm(60);  // nothing hangs
-      execl("/proc/self/exe", "rank", ("--gtest_filter=RankOf.DISABLED_" + name).c_str(), "--gtest_also_run_disabled_tests",
-            "--gtest_brief=1", nullptr);
+      execl("/proc/self/exe", "rank", ("--gtest_filter=RankOf.DISABLED_" + name).c_str(),
+            "--gtest_also_run_disabled_tests", "--gtest_brief=1", nullptr);
       _exit(127);
     }
     ranks.push_back(child);
@@ -84,10 +86,18 @@ void expect_all_good(const std::vector<int>& ends) {
   for (std::size_t rank = 0; rank < ends.size(); ++rank) EXPECT_EQ(ends[rank], 0) << "rank " << rank;
 }
 
-TEST(HostCudaProcesses, AllReduceByAcquireAndRelease) { expect_all_good(run_ranks("AllReduce", 2)); }
-TEST(HostCudaProcesses, AllReduceByVolatileAndFences) { expect_all_good(run_ranks("AllReduce", 2, true)); }
-TEST(HostCudaProcesses, AllReduceOfEight) { expect_all_good(run_ranks("AllReduce", 8)); }
-TEST(HostCudaProcesses, CostOfAnAllReduce) { expect_all_good(run_ranks("Cost", 2)); }
+TEST(HostCudaProcesses, AllReduceByAcquireAndRelease) {
+  expect_all_good(run_ranks("AllReduce", 2));
+}
+TEST(HostCudaProcesses, AllReduceByVolatileAndFences) {
+  expect_all_good(run_ranks("AllReduce", 2, true));
+}
+TEST(HostCudaProcesses, AllReduceOfEight) {
+  expect_all_good(run_ranks("AllReduce", 8));
+}
+TEST(HostCudaProcesses, CostOfAnAllReduce) {
+  expect_all_good(run_ranks("Cost", 2));
+}
 
 TEST(HostCudaProcesses, ASegmentationFaultEndsTheProcess) {
   const int status = run_ranks("Fault", 1).front();
@@ -109,7 +119,8 @@ class RankOf : public ::testing::Test {
     for (int i = 0; i < kElements; ++i) x_[static_cast<std::size_t>(i)] = static_cast<float>(i * (rank_ + 1));
   }
   int run(unsigned first_epoch, int rounds) {
-    return run_(flags_.data(), slots_.data(), rank_, world_, x_.data(), y_.data(), kElements, first_epoch, rounds, number("BY_FENCE"));
+    return run_(flags_.data(), slots_.data(), rank_, world_, x_.data(), y_.data(), kElements, first_epoch, rounds,
+                number("BY_FENCE"));
   }
   static int number(const char* name) {
     const char* const text = std::getenv(name);
@@ -130,7 +141,8 @@ TEST_F(RankOf, DISABLED_AllReduce) {
   for (int call = 0; call < 10; ++call) {
     ASSERT_EQ(run(static_cast<unsigned>(1 + call * 2 * rounds), rounds), kSuccess);
     for (int i = 0; i < kElements; ++i) {
-      ASSERT_EQ(y_[static_cast<std::size_t>(i)], static_cast<float>(i * world_ * (world_ + 1) / 2 + world_ * (rounds - 1)));
+      ASSERT_EQ(y_[static_cast<std::size_t>(i)],
+                static_cast<float>(i * world_ * (world_ + 1) / 2 + world_ * (rounds - 1)));
     }
   }
 }
@@ -140,7 +152,8 @@ TEST_F(RankOf, DISABLED_Cost) {
   ASSERT_EQ(run(1, 10), kSuccess);
   const auto start = std::chrono::steady_clock::now();
   ASSERT_EQ(run(21, rounds), kSuccess);
-  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / rounds;
+  const double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / rounds;
   if (rank_ == 0) std::printf("all-reduce iteration of 16 blocks x 64 threads, two processes: %.3f ms\n", ms);
   EXPECT_LT(ms, 20) << "a generous bound: 1 ms where nothing else runs";
 }

@@ -106,9 +106,10 @@ TEST(HostCudaFaults, EndWithALaunchFailureThatNamesThePlace) {
     const char* kernel;
     const char* what;
   };
-  for (const Case& fault : {Case{0, "two_barriers", "divergent barrier"}, Case{1, "barrier_and_shuffle", "wait for each other for ever"},
-                            Case{2, "wrong_mask", "which is not in it"}, Case{3, "different_masks", "mask"},
-                            Case{4, "grid_sync_without_cooperation", "not launched cooperatively"}, Case{5, "trap", "__trap()"}}) {
+  for (const Case& fault :
+       {Case{0, "two_barriers", "divergent barrier"}, Case{1, "barrier_and_shuffle", "wait for each other for ever"},
+        Case{2, "wrong_mask", "which is not in it"}, Case{3, "different_masks", "mask"},
+        Case{4, "grid_sync_without_cooperation", "not launched cooperatively"}, Case{5, "trap", "__trap()"}}) {
     EXPECT_EQ(run(out.data(), fault.which), kLaunchFailure) << fault.kernel;
     const std::string text = take_error();
     EXPECT_NE(text.find(fault.kernel), std::string::npos) << text;

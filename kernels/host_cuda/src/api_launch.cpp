@@ -76,10 +76,12 @@ ErrorCode check(const Configuration& c, const Kernel& kernel) {
     return refuse(ErrorCode::invalid_configuration, kernel, "a block of " + text_of(c.block) + " threads");
   }
   if (threads > static_cast<std::uint64_t>(kernel.max_threads)) {
-    return refuse(ErrorCode::invalid_value, kernel,
-                  std::to_string(threads) + " threads a block, __launch_bounds__ says " + std::to_string(kernel.max_threads));
+    return refuse(
+        ErrorCode::invalid_value, kernel,
+        std::to_string(threads) + " threads a block, __launch_bounds__ says " + std::to_string(kernel.max_threads));
   }
-  if (c.grid.x == 0 || c.grid.y == 0 || c.grid.z == 0 || c.grid.x > 2147483647u || c.grid.y > 65535 || c.grid.z > 65535) {
+  if (c.grid.x == 0 || c.grid.y == 0 || c.grid.z == 0 || c.grid.x > 2147483647u || c.grid.y > 65535 ||
+      c.grid.z > 65535) {
     return refuse(ErrorCode::invalid_configuration, kernel, "a grid of " + text_of(c.grid) + " blocks");
   }
   const int allowed = KernelTable::instance().find(kernel.function).max_dynamic_shared;
@@ -89,8 +91,8 @@ ErrorCode check(const Configuration& c, const Kernel& kernel) {
                       " are allowed (cudaFuncAttributeMaxDynamicSharedMemorySize)");
   }
   const Engine& engine = Engine::instance();
-  const auto resident =
-      static_cast<std::uint64_t>(engine.blocks_per_sm(threads, c.shared_bytes)) * static_cast<std::uint64_t>(engine.facts().sm_count);
+  const auto resident = static_cast<std::uint64_t>(engine.blocks_per_sm(threads, c.shared_bytes)) *
+                        static_cast<std::uint64_t>(engine.facts().sm_count);
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
   if (c.cooperative && blocks > resident) {
     return refuse(ErrorCode::cooperative_launch_too_large, kernel,
@@ -99,12 +101,15 @@ ErrorCode check(const Configuration& c, const Kernel& kernel) {
   return ErrorCode::success;
 }
 
-ErrorCode launch(const Configuration& c, const Kernel& kernel, std::shared_ptr<void> closure, void (*run)(const void*)) {
+ErrorCode launch(const Configuration& c, const Kernel& kernel, std::shared_ptr<void> closure,
+                 void (*run)(const void*)) {
   Engine& engine = Engine::instance();
   if (const ErrorCode error = check(c, kernel); error != ErrorCode::success) return error;
-  if (const std::string failure = engine.failure(); !failure.empty()) return set_error(ErrorCode::launch_failure, failure);
+  if (const std::string failure = engine.failure(); !failure.empty())
+    return set_error(ErrorCode::launch_failure, failure);
   const std::shared_ptr<Stream> stream = engine.find_stream(c.stream);
-  if (stream == nullptr) return refuse(ErrorCode::invalid_resource_handle, kernel, "launch on a stream that is not there");
+  if (stream == nullptr)
+    return refuse(ErrorCode::invalid_resource_handle, kernel, "launch on a stream that is not there");
   auto work = std::make_shared<Launch>();
   work->name = kernel.name;
   work->grid = {c.grid.x, c.grid.y, c.grid.z};
@@ -138,7 +143,8 @@ bool register_kernel(const void* function, Invoke invoke) {
 
 void submit_kernel(const Kernel& kernel, Closure closure) {
   std::shared_ptr<void> object(closure.object, closure.destroy);
-  if (current_thread != nullptr) fail("a kernel launched by a kernel (dynamic parallelism) does not run on the host device", {kernel.name, 0});
+  if (current_thread != nullptr)
+    fail("a kernel launched by a kernel (dynamic parallelism) does not run on the host device", {kernel.name, 0});
   if (pushed().empty()) {
     std::fprintf(stderr, "pkb host device: kernel %s called without <<< >>>\n", kernel.name);
     std::abort();
@@ -200,9 +206,12 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
   return cudaSuccess;
 }
 
-cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
+  return cudaSuccess;
+}
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, std::size_t shared_bytes) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads,
+                                                          std::size_t shared_bytes) {
   if (threads < 1) return fail_with(ErrorCode::invalid_value, "occupancy of " + std::to_string(threads) + " threads");
   *blocks = threads > 1024 ? 0 : Engine::instance().blocks_per_sm(static_cast<std::uint64_t>(threads), shared_bytes);
   return cudaSuccess;

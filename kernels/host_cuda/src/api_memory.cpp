@@ -54,14 +54,18 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
 }
 
 // The forms without "Async" run on the default stream and wait.
-cudaError_t wait_after(cudaError_t enqueued) { return enqueued == cudaSuccess ? cudaStreamSynchronize(nullptr) : enqueued; }
+cudaError_t wait_after(cudaError_t enqueued) {
+  return enqueued == cudaSuccess ? cudaStreamSynchronize(nullptr) : enqueued;
+}
 
 }  // namespace
 
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   return allocate(pointer, bytes, MemoryKind::device, "cudaMalloc");
 }
-cudaError_t cudaFree(void* pointer) { return release(pointer, MemoryKind::device, "cudaFree"); }
+cudaError_t cudaFree(void* pointer) {
+  return release(pointer, MemoryKind::device, "cudaFree");
+}
 
 cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t) {
   return allocate(pointer, bytes, MemoryKind::device, "cudaMallocAsync");
@@ -86,7 +90,9 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned) {
   return allocate(pointer, bytes, MemoryKind::pinned, "cudaMallocHost");
 }
-cudaError_t cudaFreeHost(void* pointer) { return release(pointer, MemoryKind::pinned, "cudaFreeHost"); }
+cudaError_t cudaFreeHost(void* pointer) {
+  return release(pointer, MemoryKind::pinned, "cudaFreeHost");
+}
 
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
   if (MemoryRegistry::instance().add(pointer, bytes)) return cudaSuccess;

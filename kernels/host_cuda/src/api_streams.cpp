@@ -5,7 +5,9 @@
 
 using namespace pkb::hostcuda;
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (stream == nullptr || flags > cudaStreamNonBlocking) {
@@ -32,9 +34,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
-  return on_stream(handle, [](const auto& stream) {
-    return Engine::instance().idle(stream) ? after_waiting() : cudaErrorNotReady;
-  });
+  return on_stream(
+      handle, [](const auto& stream) { return Engine::instance().idle(stream) ? after_waiting() : cudaErrorNotReady; });
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, unsigned) {
@@ -62,7 +63,9 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t func
   });
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (event == nullptr) return fail_with(ErrorCode::invalid_value, "cudaEventCreateWithFlags: null event");
@@ -96,9 +99,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
-  return on_event(handle, [](Event& event) {
-    return Engine::instance().reached(event) ? after_waiting() : cudaErrorNotReady;
-  });
+  return on_event(handle,
+                  [](Event& event) { return Engine::instance().reached(event) ? after_waiting() : cudaErrorNotReady; });
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start_handle, cudaEvent_t stop_handle) {
@@ -117,17 +119,31 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start_handle, 
 
 namespace {
 
-cudaError_t no_graphs() { return fail_with(ErrorCode::not_supported, "the host device cannot capture graphs"); }
+cudaError_t no_graphs() {
+  return fail_with(ErrorCode::not_supported, "the host device cannot capture graphs");
+}
 
 }  // namespace
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return no_graphs(); }
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) { return no_graphs(); }
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  return no_graphs();
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) {
+  return no_graphs();
+}
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
   *status = cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long) { return no_graphs(); }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return no_graphs(); }
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return no_graphs(); }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return no_graphs(); }
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long) {
+  return no_graphs();
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
+  return no_graphs();
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) {
+  return no_graphs();
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) {
+  return no_graphs();
+}

@@ -40,7 +40,9 @@ constexpr int kTicksPerTurn = 1024;
 constexpr int kUninitialised = 0xFF;  // shared memory starts as NaN
 
 // Whoever runs now saves where the other side stopped.
-void save_context(transfer_t transfer) { *static_cast<void**>(transfer.data) = transfer.fctx; }
+void save_context(transfer_t transfer) {
+  *static_cast<void**>(transfer.data) = transfer.fctx;
+}
 
 }  // namespace
 
@@ -78,7 +80,9 @@ Block::Block() : BlockContext{} {
   arena_ = static_cast<char*>(arena);
 }
 
-Block::~Block() { munmap(arena_, kArenaBytes); }
+Block::~Block() {
+  munmap(arena_, kArenaBytes);
+}
 
 void Block::start(std::shared_ptr<Launch> launch, std::uint64_t index, StackPool& stacks) {
   launch_ = std::move(launch);
@@ -148,7 +152,9 @@ void Block::reset() {
   launch_.reset();
 }
 
-void fiber_entry(Block& block) { block.run_fibers(); }
+void fiber_entry(Block& block) {
+  block.run_fibers();
+}
 
 void Block::prepare(Fiber& fiber) {
   if (fiber.state != FiberState::fresh) return;
@@ -159,8 +165,8 @@ void Block::prepare(Fiber& fiber) {
   });
 }
 
-// The outermost frame of every fiber stack. A thread that ends hands its stack on to the next that has not started yet, so that
-// a kernel without barriers never switches at all.
+// The outermost frame of every fiber stack. A thread that ends hands its stack on to the next that has not started yet,
+// so that a kernel without barriers never switches at all.
 void Block::run_fibers() {
   for (;;) {
     Fiber& fiber = self();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A resident block: its threads as fibers, their run queue, the barriers and warp operations they meet at, and the shared memory
-// they see. A block stays on one runtime thread, and only one of its fibers runs at a time, so nothing here is locked.
+// A resident block: its threads as fibers, their run queue, the barriers and warp operations they meet at, and the
+// shared memory they see. A block stays on one runtime thread, and only one of its fibers runs at a time, so nothing
+// here is locked.
 #pragma once
 
 #include <array>
@@ -51,8 +52,8 @@ struct Barrier {
   std::uint64_t expected = 0;  ///< of a named barrier
   Site site{};
   Vote vote = Vote::none;
-  int count = 0;                   ///< threads whose predicate held
-  std::array<int, 2> results{};    ///< of this and the previous generation
+  int count = 0;                 ///< threads whose predicate held
+  std::array<int, 2> results{};  ///< of this and the previous generation
   unsigned generation = 0;
 };
 
@@ -88,7 +89,8 @@ class Block : public BlockContext {
 
   /// Makes this block `index` of a launch. Stacks come from the pool as threads start and return to it as they end.
   void start(std::shared_ptr<Launch> launch, std::uint64_t index, StackPool& stacks);
-  /// Runs threads until all ended, all wait for something outside the block, or the block failed. On the runtime thread's stack.
+  /// Runs threads until all ended, all wait for something outside the block, or the block failed. On the runtime
+  /// thread's stack.
   Outcome run();
   /// Drops the launch, and its threads where they stand.
   void reset();

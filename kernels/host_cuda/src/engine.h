@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device: streams, the runtime threads, and the resident blocks of all streams under one scheduler, so that kernels that wait
-// for each other across streams or processes make progress together.
+// The device: streams, the runtime threads, and the resident blocks of all streams under one scheduler, so that kernels
+// that wait for each other across streams or processes make progress together.
 #pragma once
 
 #include <condition_variable>

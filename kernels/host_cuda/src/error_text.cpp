@@ -38,9 +38,13 @@ const Text& find(int code) {
 
 }  // namespace
 
-const char* error_name(int code) { return find(code).name; }
+const char* error_name(int code) {
+  return find(code).name;
+}
 
-const char* error_description(int code) { return find(code).description; }
+const char* error_description(int code) {
+  return find(code).description;
+}
 
 std::string error_text(ErrorCode code) {
   const Text& text = find(static_cast<int>(code));

@@ -19,8 +19,12 @@ ErrorCode set_error(ErrorCode code, std::string detail) {
   return code;
 }
 
-LastError peek_last_error() { return of_this_thread(); }
+LastError peek_last_error() {
+  return of_this_thread();
+}
 
-LastError take_last_error() { return std::exchange(of_this_thread(), {}); }
+LastError take_last_error() {
+  return std::exchange(of_this_thread(), {});
+}
 
 }  // namespace pkb::hostcuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the threads of a block meet: barriers, warp operations, the grid barrier, shared memory. And the functions of thread.h.
+// Where the threads of a block meet: barriers, warp operations, the grid barrier, shared memory. And the functions of
+// thread.h.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -18,9 +19,13 @@ namespace {
 constexpr std::size_t kStaticSharedLimit = 48 << 10;
 constexpr std::size_t kSharedLimit = 227 << 10;
 
-bool same_site(Site a, Site b) { return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0); }
+bool same_site(Site a, Site b) {
+  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
 
-std::string text_of(Site site) { return std::string(site.file) + ":" + std::to_string(site.line); }
+std::string text_of(Site site) {
+  return std::string(site.file) + ":" + std::to_string(site.line);
+}
 
 std::string hex(unsigned mask) {
   std::array<char, 16> text;
@@ -28,7 +33,9 @@ std::string hex(unsigned mask) {
   return text.data();
 }
 
-Block& current_block() { return static_cast<Block&>(*current_thread->block); }
+Block& current_block() {
+  return static_cast<Block&>(*current_thread->block);
+}
 
 std::uint64_t reduce(WarpOperation operation, std::uint64_t a, std::uint64_t b) {
   const auto signed_a = static_cast<std::int32_t>(a), signed_b = static_cast<std::int32_t>(b);
@@ -92,7 +99,8 @@ int Block::open_barrier(Barrier& barrier, int not_waiting) {
 }
 
 void Block::meet_named(int id, int threads, Site site) {
-  if (id < 1 || id >= kNamedBarriers) fail_current("named barriers have the numbers 1 to 15, not " + std::to_string(id), site);
+  if (id < 1 || id >= kNamedBarriers)
+    fail_current("named barriers have the numbers 1 to 15, not " + std::to_string(id), site);
   if (threads < 32 || threads % 32 != 0) {
     fail_current("a named barrier takes whole warps, not " + std::to_string(threads) + " threads", site);
   }
@@ -142,7 +150,8 @@ void Block::leave_barriers(Fiber& fiber) {
 
 // ---- warps
 
-std::uint64_t Block::meet_warp(WarpOperation operation, unsigned mask, std::uint64_t value, unsigned source, Site site) {
+std::uint64_t Block::meet_warp(WarpOperation operation, unsigned mask, std::uint64_t value, unsigned source,
+                               Site site) {
   Fiber& fiber = self();
   Warp& warp = warp_of(fiber);
   const unsigned bit = 1u << fiber.lane();
@@ -244,7 +253,8 @@ void Block::compute(Rendezvous& rendezvous, Fiber& any_lane) {
   }
 }
 
-// Fibers do not run in step. "Converged" is taken to be: every lane that comes to this place before it has to wait for another.
+// Fibers do not run in step. "Converged" is taken to be: every lane that comes to this place before it has to wait for
+// another.
 unsigned Block::active_mask(Site site) {
   Fiber& fiber = self();
   const std::size_t warp = fiber.linear / 32;
@@ -311,12 +321,14 @@ std::string Block::describe_deadlock() const {
     text += " " + std::to_string(named_[id].waiting.size()) + " of " + std::to_string(named_[id].expected) +
             " in named barrier " + std::to_string(id) + " at " + text_of(named_[id].site) + ";";
   }
-  if (!at_grid_.empty()) text += " " + std::to_string(at_grid_.size()) + " in grid.sync() at " + text_of(grid_site_) + ";";
+  if (!at_grid_.empty())
+    text += " " + std::to_string(at_grid_.size()) + " in grid.sync() at " + text_of(grid_site_) + ";";
   if (example != nullptr) {
     text += " " + std::to_string(at_warp) + " in a warp operation, the first with mask " + hex(example->mask) + ";";
   }
   if (example == nullptr) example = &fibers_.front();
-  return text + " a barrier in divergent code, or a mask that names lanes which do not come [" + describe(*example) + "]";
+  return text + " a barrier in divergent code, or a mask that names lanes which do not come [" + describe(*example) +
+         "]";
 }
 
 // ---- thread.h
@@ -337,16 +349,26 @@ void end_turn(bool may_work) {
   }
 }
 
-int block_barrier(Vote vote, int predicate, Site site) { return current_block().meet(vote, predicate, site); }
-void named_barrier(int id, int threads, Site site) { current_block().meet_named(id, threads, site); }
-void grid_barrier(Site site) { current_block().meet_grid(site); }
-bool grid_is_cooperative() { return current_block().launch().cooperative; }
+int block_barrier(Vote vote, int predicate, Site site) {
+  return current_block().meet(vote, predicate, site);
+}
+void named_barrier(int id, int threads, Site site) {
+  current_block().meet_named(id, threads, site);
+}
+void grid_barrier(Site site) {
+  current_block().meet_grid(site);
+}
+bool grid_is_cooperative() {
+  return current_block().launch().cooperative;
+}
 
 std::uint64_t warp_collective(WarpOperation operation, unsigned mask, std::uint64_t value, unsigned source, Site site) {
   return current_block().meet_warp(operation, mask, value, source, site);
 }
 
-unsigned active_mask(Site site) { return current_block().active_mask(site); }
+unsigned active_mask(Site site) {
+  return current_block().active_mask(site);
+}
 
 void* shared_memory(int slot, std::size_t bytes, std::size_t alignment) {
   return current_block().shared_memory(slot, bytes, alignment);
@@ -357,6 +379,8 @@ int new_shared_slot() {
   return next++;
 }
 
-void fail(const char* what, Site site) { current_block().fail_current(what, site); }
+void fail(const char* what, Site site) {
+  current_block().fail_current(what, site);
+}
 
 }  // namespace pkb::hostcuda

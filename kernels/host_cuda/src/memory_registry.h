@@ -15,12 +15,12 @@ class MemoryRegistry {
  public:
   static MemoryRegistry& instance();
 
-  /// 256-byte aligned; null when there is no memory. Device memory starts as NaN bytes, so that reading what was never written
-  /// shows.
+  /// 256-byte aligned; null when there is no memory. Device memory starts as NaN bytes, so that reading what was never
+  /// written shows.
   void* allocate(std::size_t bytes, MemoryKind kind);
   /// False when this is not the start of an allocation of that kind.
   bool release(void* pointer, MemoryKind kind);
-  bool add(void* pointer, std::size_t bytes);     ///< memory of others, page-locked by cudaHostRegister
+  bool add(void* pointer, std::size_t bytes);  ///< memory of others, page-locked by cudaHostRegister
   bool remove(void* pointer);
   MemoryKind kind_of(const void* pointer) const;  ///< of any address within
 

@@ -27,21 +27,37 @@ std::shared_ptr<Event> event_at(void* handle) {
 
 }  // namespace
 
-Facts facts() { return Engine::instance().facts(); }
+Facts facts() {
+  return Engine::instance().facts();
+}
 
-void* stream_create() { return static_cast<CUstream_st*>(Engine::instance().create_stream(false).get()); }
+void* stream_create() {
+  return static_cast<CUstream_st*>(Engine::instance().create_stream(false).get());
+}
 
-void stream_destroy(void* stream) { Engine::instance().destroy_stream(stream); }
+void stream_destroy(void* stream) {
+  Engine::instance().destroy_stream(stream);
+}
 
-void stream_synchronize(void* stream) { Engine::instance().synchronize(stream_at(stream)); }
+void stream_synchronize(void* stream) {
+  Engine::instance().synchronize(stream_at(stream));
+}
 
-void device_synchronize() { Engine::instance().synchronize(); }
+void device_synchronize() {
+  Engine::instance().synchronize();
+}
 
-void* event_create() { return static_cast<CUevent_st*>(Engine::instance().create_event(true).get()); }
+void* event_create() {
+  return static_cast<CUevent_st*>(Engine::instance().create_event(true).get());
+}
 
-void event_destroy(void* event) { Engine::instance().destroy_event(event); }
+void event_destroy(void* event) {
+  Engine::instance().destroy_event(event);
+}
 
-void event_record(void* event, void* stream) { Engine::instance().record(*event_at(event), stream_at(stream)); }
+void event_record(void* event, void* stream) {
+  Engine::instance().record(*event_at(event), stream_at(stream));
+}
 
 double event_elapsed_us(void* start, void* stop) {
   double microseconds = 0;
@@ -51,7 +67,9 @@ double event_elapsed_us(void* start, void* stop) {
   return microseconds;
 }
 
-void enqueue(void* stream, std::function<void()> work) { Engine::instance().enqueue(stream_at(stream), std::move(work)); }
+void enqueue(void* stream, std::function<void()> work) {
+  Engine::instance().enqueue(stream_at(stream), std::move(work));
+}
 
 void copy_async(void* destination, const void* source, std::size_t bytes, void* stream) {
   if (bytes != 0) enqueue(stream, [=] { std::memmove(destination, source, bytes); });

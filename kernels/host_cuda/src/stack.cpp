@@ -13,14 +13,17 @@ namespace pkb::hostcuda {
 
 namespace {
 
-constexpr std::array<uint64_t, 4> kCanary = {0x9D3C51A7E46F0B28, 0x1F8E6D2C4B3A5970, 0xC0DEFACE12345678, 0x7A5B3C9D1E2F4860};
+constexpr std::array<uint64_t, 4> kCanary = {0x9D3C51A7E46F0B28, 0x1F8E6D2C4B3A5970, 0xC0DEFACE12345678,
+                                             0x7A5B3C9D1E2F4860};
 constexpr int kStacksPerSlab = 32;
 // Equal offsets would put the top of every stack into the same few sets of the caches.
 constexpr std::size_t kColour = 17 * 64;
 
 }  // namespace
 
-bool Stack::intact() const { return std::memcmp(base, kCanary.data(), sizeof(kCanary)) == 0; }
+bool Stack::intact() const {
+  return std::memcmp(base, kCanary.data(), sizeof(kCanary)) == 0;
+}
 
 StackPool::~StackPool() {
   for (const Slab& slab : slabs_) munmap(slab.address, slab.bytes);

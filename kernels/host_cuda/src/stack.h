@@ -19,8 +19,9 @@ struct Stack {
   bool intact() const;
 };
 
-/// Hands out stacks cut from large mappings: a guard page each would use up the kernel's limit on mappings (vm.max_map_count)
-/// with some thousand fibers. The last one given back is the first one taken, so that its pages are warm.
+/// Hands out stacks cut from large mappings: a guard page each would use up the kernel's limit on mappings
+/// (vm.max_map_count) with some thousand fibers. The last one given back is the first one taken, so that its pages are
+/// warm.
 class StackPool {
  public:
   explicit StackPool(std::size_t stack_bytes) : stack_bytes_(stack_bytes) {}

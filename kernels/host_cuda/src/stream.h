@@ -33,7 +33,7 @@ class Stream : public CUstream_st {
  public:
   std::deque<Operation> queue;  ///< the front one runs when `running`
   bool running = false;
-  bool blocking = false;        ///< in step with the default stream
+  bool blocking = false;  ///< in step with the default stream
   std::uint64_t submitted = 0;
   std::uint64_t completed = 0;
 

@@ -12,10 +12,14 @@ namespace pkb::hostcuda {
 
 namespace {
 
-std::int64_t now() { return static_cast<std::int64_t>(timer_ns()); }
+std::int64_t now() {
+  return static_cast<std::int64_t>(timer_ns());
+}
 
 // cudaStreamLegacy and cudaStreamPerThread.
-bool names_default_stream(void* handle) { return reinterpret_cast<std::uintptr_t>(handle) <= 2; }
+bool names_default_stream(void* handle) {
+  return reinterpret_cast<std::uintptr_t>(handle) <= 2;
+}
 
 template <class Handles>
 auto find(const Handles& handles, void* handle) {
@@ -199,7 +203,8 @@ void Engine::synchronize() {
   until.emplace_back(default_stream_, default_stream_->submitted);
   for (const auto& [handle, stream] : streams_) until.emplace_back(stream, stream->submitted);
   done_.wait(guard, [&] {
-    return std::all_of(until.begin(), until.end(), [](const auto& entry) { return entry.first->completed >= entry.second; });
+    return std::all_of(until.begin(), until.end(),
+                       [](const auto& entry) { return entry.first->completed >= entry.second; });
   });
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime threads. Each holds some resident blocks and runs them in turn. It begins a new block only when those it holds have
-// ended or wait: a kernel whose blocks do not wait needs the memory of one block a thread, whatever its grid.
+// The runtime threads. Each holds some resident blocks and runs them in turn. It begins a new block only when those it
+// holds have ended or wait: a kernel whose blocks do not wait needs the memory of one block a thread, whatever its
+// grid.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -171,9 +172,9 @@ Launch* Engine::launch_to_take_from() const {
   return nullptr;
 }
 
-// Nothing moved. Sleeps, longer and longer: giving the core away by sched_yield costs whole time slices where other programs
-// compute, while a thread that wakes from a sleep runs soon. A thread stopped in a loop may simply work, so rounds with such
-// threads are given more patience and shorter sleeps.
+// Nothing moved. Sleeps, longer and longer: giving the core away by sched_yield costs whole time slices where other
+// programs compute, while a thread that wakes from a sleep runs soon. A thread stopped in a loop may simply work, so
+// rounds with such threads are given more patience and shorter sleeps.
 void Engine::rest(Worker& worker, bool ticked) {
   using std::chrono::microseconds;
   std::unique_lock guard(lock_);

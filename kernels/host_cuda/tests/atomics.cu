@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Atomic functions of every type and kind from many blocks, and cuda::atomic_ref.
-#include <cuda/atomic>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#include <cuda/atomic>
 
 struct Cells {
   int added, subtracted, smallest, largest, ored, anded, xored, exchanged, swapped;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An all-reduce of ranks that share memory, in two spellings of the same protocol: acquire and release through the toolkit's
-// twins, and volatile accesses with fences. Each block has a flag a rank and round.
+// An all-reduce of ranks that share memory, in two spellings of the same protocol: acquire and release through the
+// toolkit's twins, and volatile accesses with fences. Each block has a flag a rank and round.
 #include <cuda_runtime.h>
 #include <pkb/device.cuh>
 

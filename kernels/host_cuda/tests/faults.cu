@@ -20,14 +20,18 @@ __global__ void barrier_and_shuffle(int* out) {
   out[threadIdx.x] = __shfl_sync(kAll, 1, 0);
 }
 
-__global__ void wrong_mask(int* out) { out[threadIdx.x] = __shfl_sync(0x0000ffffu, 1, 0); }
+__global__ void wrong_mask(int* out) {
+  out[threadIdx.x] = __shfl_sync(0x0000ffffu, 1, 0);
+}
 
 __global__ void different_masks(int* out) {
   const unsigned mask = threadIdx.x == 5 ? 0x0000ffffu : kAll;
   out[threadIdx.x] = __shfl_sync(mask, 1, 0);
 }
 
-__global__ void grid_sync_without_cooperation() { cooperative_groups::this_grid().sync(); }
+__global__ void grid_sync_without_cooperation() {
+  cooperative_groups::this_grid().sync();
+}
 
 __global__ void trap(int* out) {
   if (threadIdx.x == 2) __trap();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cooperative launches by every name, grid barriers, co-resident blocks that wait for each other, the same across streams.
+// Cooperative launches by every name, grid barriers, co-resident blocks that wait for each other, the same across
+// streams.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -97,4 +98,6 @@ extern "C" cudaError_t run_abandoned() {
   return cudaDeviceSynchronize();
 }
 
-extern "C" cudaError_t run_too_large(int* cells) { return launch_shift(cells, 1, 100000, 0, nullptr); }
+extern "C" cudaError_t run_too_large(int* cells) {
+  return launch_shift(cells, 1, 100000, 0, nullptr);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launch expressions, kernel templates, names that shadow CUDA's, constants, device variables, unchecked corners of the grammar.
+// Launch expressions, kernel templates, names that shadow CUDA's, constants, device variables, unchecked corners of the
+// grammar.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -48,8 +49,12 @@ __global__ void unnamed(int* out, float) {
 
 __constant__ int table[4] = {1, 2, 3, 4};
 __device__ int counter = 5;
-__device__ __forceinline__ int twice(int x) { return 2 * x; }
-__device__ __noinline__ int thrice(int x) { return 3 * x; }
+__device__ __forceinline__ int twice(int x) {
+  return 2 * x;
+}
+__device__ __noinline__ int thrice(int x) {
+  return 3 * x;
+}
 __host__ __device__ constexpr int factorial(int n) {
   int product = 1;
   while (n > 1) product *= n--;
@@ -66,7 +71,8 @@ __global__ void use_globals(int* out) {
 __global__ void coordinates(int* out) {
   const int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   const int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-  out[block * (blockDim.x * blockDim.y * blockDim.z) + thread] = static_cast<int>(threadIdx.z * 10000 + blockIdx.y * 100 + threadIdx.x);
+  out[block * (blockDim.x * blockDim.y * blockDim.z) + thread] =
+      static_cast<int>(threadIdx.z * 10000 + blockIdx.y * 100 + threadIdx.x);
 }
 
 __global__ void goto_loop(int* out) {
@@ -112,8 +118,10 @@ extern "C" cudaError_t run_launches(int* out, int which) {
       break;
     }
     case 2:
-      if (out != nullptr) shapes::scale<short, 2><<<1, 4>>>(reinterpret_cast<short*>(out), short(counted(3)));
-      else shapes::scale<int, 1><<<1, 4>>>(out, 1);
+      if (out != nullptr)
+        shapes::scale<short, 2><<<1, 4>>>(reinterpret_cast<short*>(out), short(counted(3)));
+      else
+        shapes::scale<int, 1><<<1, 4>>>(out, 1);
       break;
     case 3:
       shapes::fill_views<<<1, 2>>>(shapes::Views{{out, out + 2}, 2}, counted(8));
@@ -152,7 +160,9 @@ extern "C" cudaError_t run_launches(int* out, int which) {
   return cudaDeviceSynchronize();
 }
 
-__global__ void __launch_bounds__(64) bounded(int* out) { *out = 1; }
+__global__ void __launch_bounds__(64) bounded(int* out) {
+  *out = 1;
+}
 __global__ void large_memory(int* out) {
   extern __shared__ int memory[];
   memory[20000] = 9;
@@ -185,4 +195,25 @@ extern "C" cudaError_t run_refused(int* out, int which) {
   }
   const cudaError_t error = cudaGetLastError();
   return error ? error : cudaDeviceSynchronize();
+}
+
+// A shared variable of its own in each branch.
+__global__ void in_branches(int* out, int which) {
+  switch (which) {
+    case 0: {
+      __shared__ int a[2];
+      a[threadIdx.x % 2] = 5;
+      out[threadIdx.x] = a[threadIdx.x % 2];
+      break;
+    }
+    case 1:
+      __shared__ int b;
+      b = 6;
+      out[threadIdx.x] = b;
+  }
+}
+
+extern "C" cudaError_t run_in_branches(int* out, int which) {
+  in_branches<<<1, 4>>>(out, which);
+  return cudaDeviceSynchronize();
 }

@@ -29,7 +29,9 @@ extern "C" void launch_append(int* list, int value, void* stream) {
   append<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(list, value);
 }
 
-extern "C" void launch_hold(int* gate, void* stream) { hold<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(gate); }
+extern "C" void launch_hold(int* gate, void* stream) {
+  hold<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(gate);
+}
 
 extern "C" cudaError_t run_many_barriers(float* x, int blocks, int rounds) {
   many_barriers<<<blocks, 256>>>(x, rounds);
@@ -42,8 +44,11 @@ extern "C" int run_fork_join(int* out) {
   cudaStream_t a, b;
   cudaEvent_t forked, joined, end;
   if (cudaMalloc(&list, 64 * sizeof(int))) return 1;
-  if (cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking) || cudaStreamCreateWithPriority(&b, cudaStreamNonBlocking, -1)) return 2;
-  if (cudaEventCreateWithFlags(&forked, cudaEventDisableTiming) || cudaEventCreate(&joined) || cudaEventCreate(&end)) return 3;
+  if (cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking) ||
+      cudaStreamCreateWithPriority(&b, cudaStreamNonBlocking, -1))
+    return 2;
+  if (cudaEventCreateWithFlags(&forked, cudaEventDisableTiming) || cudaEventCreate(&joined) || cudaEventCreate(&end))
+    return 3;
   if (cudaMemsetAsync(list, 0, 64 * sizeof(int), a)) return 4;
   for (int i = 0; i < 5; ++i) append<<<1, 1, 0, a>>>(list, i);
   if (cudaEventRecord(forked, a) || cudaStreamWaitEvent(b, forked, 0)) return 5;
@@ -53,7 +58,9 @@ extern "C" int run_fork_join(int* out) {
   if (cudaMemcpyAsync(list + 40, &ten, sizeof ten, cudaMemcpyHostToDevice, a)) return 7;
   ten = 11;  // pageable and small: staged already
   if (cudaMemcpyAsync(list + 11, list + 40, sizeof(int), cudaMemcpyDeviceToDevice, a)) return 8;
-  if (cudaLaunchHostFunc(a, [](void* data) { *static_cast<int*>(data) = 77; }, list + 12)) return 9;
+  if (cudaLaunchHostFunc(
+          a, [](void* data) { *static_cast<int*>(data) = 77; }, list + 12))
+    return 9;
   if (cudaEventRecord(end, a) || cudaEventSynchronize(end)) return 10;
   float milliseconds = -1;
   if (cudaEventElapsedTime(&milliseconds, joined, end) || milliseconds < 0) return 11;

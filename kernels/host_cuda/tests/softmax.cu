@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Warp operations: shuffles of all kinds, votes, matches, reductions, partial masks, __activemask, groups of cooperative groups.
+// Warp operations: shuffles of all kinds, votes, matches, reductions, partial masks, __activemask, groups of
+// cooperative groups.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda_bf16.h>
@@ -25,8 +26,27 @@ __global__ void softmax_rows(const float* x, float* y, int rows, int columns) {
   for (int i = lane; i < columns; i += 32) y[row * columns + i] = __expf(x[row * columns + i] - largest) / sum;
 }
 
-enum Result { kUp, kDownOfEight, kBallot, kAny, kEvery, kMatchAny, kMatchAll, kAdd, kMin, kMaxUnsigned, kXor, kHalfWarp, kActive,
-              kTileSum, kTileRank, kDouble, kBfloat, kCoalesced, kResults };
+enum Result {
+  kUp,
+  kDownOfEight,
+  kBallot,
+  kAny,
+  kEvery,
+  kMatchAny,
+  kMatchAll,
+  kAdd,
+  kMin,
+  kMaxUnsigned,
+  kXor,
+  kHalfWarp,
+  kActive,
+  kTileSum,
+  kTileRank,
+  kDouble,
+  kBfloat,
+  kCoalesced,
+  kResults
+};
 
 __global__ void every_operation(int* out) {
   const int lane = threadIdx.x % 32;
@@ -69,7 +89,9 @@ extern "C" cudaError_t run_softmax(const float* x, float* y, int rows, int colum
   return cudaDeviceSynchronize();
 }
 
-extern "C" int result_count() { return kResults; }
+extern "C" int result_count() {
+  return kResults;
+}
 
 extern "C" cudaError_t run_every_operation(int* out, int threads) {
   every_operation<<<1, threads>>>(out);

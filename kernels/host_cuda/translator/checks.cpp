@@ -3,6 +3,7 @@
 // What the host device does not run, refused with file and line.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "rewriter.h"
@@ -29,14 +30,26 @@ constexpr std::array kRefusals = {
 };
 
 bool is_of_the_toolkit(std::string_view path) {
-  static constexpr std::array<std::string_view, 12> kPrefixes = {"cuda",   "cub",      "curand", "cusparse", "cusolver", "cufft",
-                                                                 "cudnn",  "cooperative_groups", "nccl",   "nvshmem",  "mma.h", "nvToolsExt"};
+  static constexpr std::array<std::string_view, 12> kPrefixes = {"cuda",     "cub",     "curand", "cusparse",
+                                                                 "cusolver", "cufft",   "cudnn",  "cooperative_groups",
+                                                                 "nccl",     "nvshmem", "mma.h",  "nvToolsExt"};
   if (path.find("/crt/") != std::string_view::npos || path.find("/thrust/") != std::string_view::npos ||
       path.find("/cub/") != std::string_view::npos || path.find("/cuda/") != std::string_view::npos) {
     return true;
   }
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// The folder of a toolkit that was given by -I, and so is no system folder.
+bool is_beside_the_toolkit(std::string_view path) {
+  std::filesystem::path folder = path;
+  for (int level = 0; level < 5 && folder.has_relative_path(); ++level) {
+    folder = folder.parent_path();
+    if (std::filesystem::exists(folder / "crt/host_defines.h")) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -57,20 +70,21 @@ void Rewriter::inline_assembly(std::size_t index) {
   while (list_.is_identifier(open)) ++open;  // volatile, goto
   if (list_.is(open, "(") && list_.is(open + 1, "\"\"")) return;
   const bool has_text = open + 1 < tokens_.size() && tokens_[open + 1].kind == TokenKind::text;
-  fault(index, "inline assembly" + (has_text ? " (" + std::string(tokens_[open + 1].text) + ")" : std::string()) +
-                   " does not run on the host device; use the function of pkb/device.cuh that does the same, or keep it under "
-                   "#ifndef PKB_HOST_CUDA");
+  fault(index,
+        "inline assembly" + (has_text ? " (" + std::string(tokens_[open + 1].text) + ")" : std::string()) +
+            " does not run on the host device; use the function of pkb/device.cuh that does the same, or keep it under "
+            "#ifndef PKB_HOST_CUDA");
 }
 
 // The toolkit's own headers need nvcc's builtins and contradict the runtime's.
 void Rewriter::foreign_headers() {
   for (const Inclusion& inclusion : list_.inclusions) {
     if (inclusion.path.find("/hostcuda/") != std::string::npos) continue;
-    if (!inclusion.is_system || !is_of_the_toolkit(inclusion.path)) continue;
+    if (!is_of_the_toolkit(inclusion.path)) continue;
+    if (!inclusion.is_system && !is_beside_the_toolkit(inclusion.path)) continue;
     faults_ += list_.where(inclusion.from) + ": error: the host device has no <" +
-               inclusion.path.substr(inclusion.path.rfind("/include/") == std::string::npos
-                                         ? 0
-                                         : inclusion.path.rfind("/include/") + 9) +
+               inclusion.path.substr(
+                   inclusion.path.rfind("/include/") == std::string::npos ? 0 : inclusion.path.rfind("/include/") + 9) +
                ">; keep it under #ifndef PKB_HOST_CUDA\n";
     return;  // what it includes in turn would only repeat this
   }

@@ -48,9 +48,10 @@ int preprocess(const Options& options, const Installation& installation, const s
     command.push_back(std::string("-D") + definition);
   }
   for (const std::string& definition : options.definitions) command.push_back("-D" + definition);
+  // CUDA's names are the runtime's, even where a toolkit's folder is among the given ones.
+  command.push_back("-I" + installation.include + "/hostcuda/shim");
   for (const std::string& folder : options.include_folders) command.push_back("-I" + folder);
-  command.insert(command.end(), {"-I" + installation.include, "-I" + installation.include + "/hostcuda/shim",
-                                 "-include", "cuda_runtime.h"});
+  command.insert(command.end(), {"-I" + installation.include, "-include", "cuda_runtime.h"});
   if (!options.depfile.empty()) command.insert(command.end(), {"-MD", "-MF", options.depfile, "-MT", options.output});
   command.insert(command.end(), {options.source, "-o", output});
   return run(command);
@@ -59,12 +60,12 @@ int preprocess(const Options& options, const Installation& installation, const s
 int compile_translated(const Options& options, const Installation& installation, const std::string& source) {
   // Appears under its name complete or not at all.
   const std::string unfinished = options.output + ".unfinished." + std::to_string(getpid());
-  const int status =
-      run({installation.compiler, "-x", "c++-cpp-output", kStandard, "-O" + options.optimization, "-fPIC", "-shared", "-w",
-           // What CUDA code takes for granted, and one copy of a module's statics for each that is loaded.
-           "-fno-strict-aliasing", "-fwrapv", "-fno-gnu-unique", "-fno-diagnostics-show-caret", "-fno-show-column",
-           source, "-L" + installation.library, "-lpkb_hostcuda", "-Wl,--no-undefined",
-           "-Wl,-rpath," + installation.library, "-o", unfinished});
+  const int status = run(
+      {installation.compiler, "-x", "c++-cpp-output", kStandard, "-O" + options.optimization, "-fPIC", "-shared", "-w",
+       // What CUDA code takes for granted, and one copy of a module's statics for each that is loaded.
+       "-fno-strict-aliasing", "-fwrapv", "-fno-gnu-unique", "-fno-diagnostics-show-caret", "-fno-show-column", source,
+       "-L" + installation.library, "-lpkb_hostcuda", "-Wl,--no-undefined", "-Wl,-rpath," + installation.library, "-o",
+       unfinished});
   if (status == 0) {
     fs::rename(unfinished, options.output);
   } else {
@@ -81,7 +82,8 @@ Installation find_installation() {
   Installation found;
   found.include = (root / "include").string();
   if (!fs::exists(root / "include/hostcuda/shim/cuda_runtime.h")) {
-    throw std::runtime_error("no host device headers in " + found.include + "/hostcuda: run pkb_host_nvcc where it was built or installed");
+    throw std::runtime_error("no host device headers in " + found.include +
+                             "/hostcuda: run pkb_host_nvcc where it was built or installed");
   }
   for (const char* const folder : {"lib", "lib64"}) {
     if (fs::exists(root / folder / "libpkb_hostcuda.so")) found.library = (root / folder).string();

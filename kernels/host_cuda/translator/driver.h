@@ -10,11 +10,11 @@ namespace pkb::translate {
 
 struct Options {
   std::string source;
-  std::string output;                 ///< empty: the source's name with .so; of a translation: standard output
+  std::string output;  ///< empty: the source's name with .so; of a translation: standard output
   std::vector<std::string> include_folders;
   std::vector<std::string> definitions;
   std::string optimization = "1";
-  std::string depfile;                ///< empty: none
+  std::string depfile;  ///< empty: none
   bool translate_only = false;
 };
 

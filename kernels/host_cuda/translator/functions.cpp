@@ -12,8 +12,9 @@ namespace {
 
 // Words at the end of a parameter that are part of its type and not its name.
 constexpr std::array<std::string_view, 20> kTypeWords = {
-    "int",   "char",     "float",  "double", "long",     "short", "unsigned", "signed",       "bool",       "const",
-    "volatile", "auto", "class", "typename", "void", "__restrict__", "__restrict", "__grid_constant__", "wchar_t", "struct"};
+    "int",     "char",     "float", "double", "long",     "short", "unsigned",     "signed",     "bool",
+    "const",   "volatile", "auto",  "class",  "typename", "void",  "__restrict__", "__restrict", "__grid_constant__",
+    "wchar_t", "struct"};
 
 bool is_type_word(std::string_view word) {
   return std::find(kTypeWords.begin(), kTypeWords.end(), word) != kTypeWords.end();
@@ -130,7 +131,7 @@ std::size_t Rewriter::callee_start(std::size_t launch) const {
 
 std::size_t Rewriter::statement_start(std::size_t index) const {
   std::size_t at = index;
-  while (at > 0 && !list_.is(at - 1, ";") && !list_.is(at - 1, "{") && !list_.is(at - 1, "}")) {
+  while (at > 0 && !list_.is(at - 1, ";") && !list_.is(at - 1, "{") && !list_.is(at - 1, "}") && !list_.is(at - 1, ":")) {
     --at;
     if (list_.is(at, ")") || list_.is(at, "]")) at = list_.partner[at];
   }

@@ -15,16 +15,18 @@ namespace {
 namespace po = boost::program_options;
 
 po::options_description known_options(pkb::translate::Options& options) {
-  po::options_description known("pkb_host_nvcc [options] FILE.cu\n\nCompiles CUDA C++ to a shared object for CPU cores. Options");
-  known.add_options()                                                                                              //
-      ("help,h", "this text")                                                                                      //
-      ("output,o", po::value(&options.output)->value_name("FILE"), "the shared object; FILE.so if not given")      //
-      ("include,I", po::value(&options.include_folders)->value_name("DIR"), "where to look for headers")           //
-      ("define,D", po::value(&options.definitions)->value_name("NAME[=V]"), "a macro")                             //
-      ("optimize,O", po::value(&options.optimization)->value_name("N"), "0 to 3; 1 if not given")                  //
-      ("depfile", po::value(&options.depfile)->value_name("FILE"), "write the headers used, for make and ninja")   //
+  po::options_description known(
+      "pkb_host_nvcc [options] FILE.cu\n\nCompiles CUDA C++ to a shared object for CPU cores. Options");
+  known.add_options()                                                                                                 //
+      ("help,h", "this text")                                                                                         //
+      ("output,o", po::value(&options.output)->value_name("FILE"), "the shared object; FILE.so if not given")         //
+      ("include,I", po::value(&options.include_folders)->value_name("DIR"), "where to look for headers")              //
+      ("define,D", po::value(&options.definitions)->value_name("NAME[=V]"), "a macro")                                //
+      ("optimize,O", po::value(&options.optimization)->value_name("N"), "0 to 3; 1 if not given")                     //
+      ("depfile", po::value(&options.depfile)->value_name("FILE"), "write the headers used, for make and ninja")      //
       ("translate-only", po::bool_switch(&options.translate_only), "write the translated C++ and do not compile it")  //
-      ("source", po::value(&options.source)->value_name("FILE.cu"), "what to compile; the option's name may be left out");
+      ("source", po::value(&options.source)->value_name("FILE.cu"),
+       "what to compile; the option's name may be left out");
   return known;
 }
 
@@ -35,7 +37,10 @@ int main(int argc, char** argv) {
   const po::options_description known = known_options(options);
   try {
     po::variables_map values;
-    po::store(po::command_line_parser(argc, argv).options(known).positional(po::positional_options_description().add("source", 1)).run(),
+    po::store(po::command_line_parser(argc, argv)
+                  .options(known)
+                  .positional(po::positional_options_description().add("source", 1))
+                  .run(),
               values);
     if (values.contains("help")) {
       std::cout << known;

@@ -6,8 +6,8 @@
 
 namespace pkb::translate {
 
-/// Runs a program found by PATH with this process's standard streams, without a shell; returns its exit status, 128 + the signal
-/// when one ended it, 127 when it cannot be started.
+/// Runs a program found by PATH with this process's standard streams, without a shell; returns its exit status, 128 +
+/// the signal when one ended it, 127 when it cannot be started.
 int run(const std::vector<std::string>& command);
 
 /// A folder of its own under TMPDIR, removed with all it holds at the end.

@@ -8,7 +8,7 @@ namespace pkb::translate {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kDropped = {"__host__",    "__constant__",        "__managed__",
+constexpr std::array<std::string_view, 6> kDropped = {"__host__",          "__constant__",       "__managed__",
                                                       "__grid_constant__", "__device_builtin__", "__cudart_builtin__"};
 
 }  // namespace

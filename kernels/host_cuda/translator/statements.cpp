@@ -47,11 +47,12 @@ std::size_t Rewriter::statement_end(std::size_t first) const {
 bool Rewriter::only_waits(std::size_t first, std::size_t last) const {
   constexpr std::size_t kShort = 40;
   if (last - first > kShort) return false;
-  return std::none_of(tokens_.begin() + static_cast<std::ptrdiff_t>(first), tokens_.begin() + static_cast<std::ptrdiff_t>(last),
-                      [](const Token& token) {
-                        const bool counts = token.text.size() == 2 && token.text[1] == '=' && !is_comparison(token) && !token.is("==");
-                        return counts || token.is("++") || token.is("--") || token.is("<<=") || token.is("for") || token.is("while");
-                      });
+  return std::none_of(
+      tokens_.begin() + static_cast<std::ptrdiff_t>(first), tokens_.begin() + static_cast<std::ptrdiff_t>(last),
+      [](const Token& token) {
+        const bool counts = token.text.size() == 2 && token.text[1] == '=' && !is_comparison(token) && !token.is("==");
+        return counts || token.is("++") || token.is("--") || token.is("<<=") || token.is("for") || token.is("while");
+      });
 }
 
 // for (int i = 0; i < n; ++i) without a way out of its body: ends by itself, whatever other threads do.
@@ -77,8 +78,8 @@ bool Rewriter::is_counted(std::size_t open) const {
   if (!compares || !of_variable) return false;
 
   const std::size_t end = statement_end(close + 1);
-  return std::none_of(tokens_.begin() + static_cast<std::ptrdiff_t>(close), tokens_.begin() + static_cast<std::ptrdiff_t>(end),
-                      [](const Token& token) {
+  return std::none_of(tokens_.begin() + static_cast<std::ptrdiff_t>(close),
+                      tokens_.begin() + static_cast<std::ptrdiff_t>(end), [](const Token& token) {
                         return token.is("break") || token.is("return") || token.is("goto") || token.is("volatile");
                       });
 }
@@ -184,7 +185,9 @@ std::size_t Rewriter::enclosing_end(std::size_t index) const {
       // A namespace is no block: `namespace a {`, `namespace {`, `extern "C" {`.
       const std::size_t open = list_.partner[i];
       std::size_t before = open;
-      while (before > 0 && (list_.is_identifier(before - 1) || list_.is(before - 1, "::")) && !list_.is(before - 1, "namespace")) --before;
+      while (before > 0 && (list_.is_identifier(before - 1) || list_.is(before - 1, "::")) &&
+             !list_.is(before - 1, "namespace"))
+        --before;
       if (before > 0 && (list_.is(before - 1, "namespace") || tokens_[before - 1].kind == TokenKind::text)) continue;
       return i;
     }
@@ -210,13 +213,15 @@ void Rewriter::lambda(std::size_t index) {
   std::set<std::string_view> used;
   for (std::size_t i = body; i < list_.partner[body]; ++i) {
     for (const SharedName& shared : shared_names_) {
-      if (shared.scope.contains(index) && tokens_[i].text == shared.name && !list_.is(i - 1, ".") && !list_.is(i - 1, "->")) {
+      if (shared.scope.contains(index) && tokens_[i].text == shared.name && !list_.is(i - 1, ".") &&
+          !list_.is(i - 1, "->")) {
         used.insert(shared.name);
       }
     }
   }
   std::string captures;
-  for (const std::string_view name : used) captures += ((captures.empty() && index + 1 == close) ? "&" : ", &") + std::string(name);
+  for (const std::string_view name : used)
+    captures += ((captures.empty() && index + 1 == close) ? "&" : ", &") + std::string(name);
   if (!captures.empty()) edits_.insert_before(tokens_[close], captures);
 }
 

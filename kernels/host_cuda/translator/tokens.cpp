@@ -12,8 +12,12 @@ namespace pkb::translate {
 
 namespace {
 
-bool starts_identifier(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c < 0; }
-bool continues_identifier(char c) { return starts_identifier(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool starts_identifier(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c < 0;
+}
+bool continues_identifier(char c) {
+  return starts_identifier(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
 
 class Lexer {
  public:
@@ -95,7 +99,8 @@ class Lexer {
     } else if (starts_identifier(c)) {
       add(TokenKind::identifier, identifier_length(at_));
     } else if (std::isdigit(static_cast<unsigned char>(c)) != 0 ||
-               (c == '.' && at_ + 1 < source_.size() && std::isdigit(static_cast<unsigned char>(source_[at_ + 1])) != 0)) {
+               (c == '.' && at_ + 1 < source_.size() &&
+                std::isdigit(static_cast<unsigned char>(source_[at_ + 1])) != 0)) {
       add(TokenKind::number, number_length());
     } else {
       add(TokenKind::punctuator, punctuator_length());
@@ -119,7 +124,8 @@ class Lexer {
     std::size_t end = at_;
     while (end < source_.size()) {
       const char c = source_[end];
-      const bool sign = (c == '+' || c == '-') && std::string_view("eEpP").find(source_[end - 1]) != std::string_view::npos;
+      const bool sign =
+          (c == '+' || c == '-') && std::string_view("eEpP").find(source_[end - 1]) != std::string_view::npos;
       if (!continues_identifier(c) && c != '.' && c != '\'' && !sign) break;
       ++end;
     }
@@ -133,7 +139,8 @@ class Lexer {
     const char quote = source_[at_ + prefix];
     if (quote != '"' && quote != '\'') return std::nullopt;
     const std::string_view name = source_.substr(at_, prefix);
-    static constexpr std::array<std::string_view, 10> kPrefixes = {"", "L", "u", "U", "u8", "R", "LR", "uR", "UR", "u8R"};
+    static constexpr std::array<std::string_view, 10> kPrefixes = {"",  "L",  "u",  "U",  "u8",
+                                                                   "R", "LR", "uR", "UR", "u8R"};
     if (std::find(kPrefixes.begin(), kPrefixes.end(), name) == kPrefixes.end()) return std::nullopt;
     if (quote == '"' && name.ends_with('R')) {
       const std::size_t open = source_.find('(', at_);
@@ -165,7 +172,8 @@ class Lexer {
       if (c == '(' || c == '[' || c == '{') {
         open.push_back(i);
       } else if (c == ')' || c == ']' || c == '}') {
-        if (open.empty()) throw TranslationError(list_.where(i) + ": error: '" + std::string(token.text) + "' closes nothing");
+        if (open.empty())
+          throw TranslationError(list_.where(i) + ": error: '" + std::string(token.text) + "' closes nothing");
         list_.partner[i] = open.back();
         list_.partner[open.back()] = i;
         open.pop_back();
@@ -236,6 +244,8 @@ std::size_t TokenList::opening_angle(std::size_t close) const {
   return kNone;
 }
 
-TokenList tokenize(std::string_view source, std::string_view trusted) { return Lexer(source, trusted).run(); }
+TokenList tokenize(std::string_view source, std::string_view trusted) {
+  return Lexer(source, trusted).run();
+}
 
 }  // namespace pkb::translate

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preprocessed CUDA C++ as tokens. Only text of the candidate and of the toolkit becomes tokens; system headers and the runtime's
-// own are passed over, so that the work grows with the candidate and not with what it includes.
+// Preprocessed CUDA C++ as tokens. Only text of the candidate and of the toolkit becomes tokens; system headers and the
+// runtime's own are passed over, so that the work grows with the candidate and not with what it includes.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Token {
   std::string_view text;  ///< in the source
   std::size_t offset;     ///< of its first character
   int line;
-  int file;               ///< index into TokenList::files
+  int file;  ///< index into TokenList::files
 
   bool is(std::string_view other) const { return text == other; }
   std::size_t end() const { return offset + text.size(); }
@@ -70,8 +70,8 @@ struct TokenList {
   std::size_t opening_angle(std::size_t close) const;
 };
 
-/// Splits preprocessed source. Files whose path begins with `trusted` count as system headers. `<<<` is one token; every other `<`
-/// and `>` of brackets and shifts is a token of its own.
+/// Splits preprocessed source. Files whose path begins with `trusted` count as system headers. `<<<` is one token;
+/// every other `<` and `>` of brackets and shifts is a token of its own.
 TokenList tokenize(std::string_view source, std::string_view trusted);
 
 }  // namespace pkb::translate

@@ -2,8 +2,8 @@
 //
 // The host twin of what pkb/device.cuh does in PTX: loads and stores with an order, fences, packets, the timer.
 // System and device scope are the same on a CPU; both names exist so that a candidate's choice stays visible.
-// Loads that are polled yield by themselves when the value did not change, so `while (load_acquire_system(p) != e) {}` is a fair
-// waiting loop. Every T has 1, 2, 4 or 8 bytes and is trivially copyable.
+// Loads that are polled yield by themselves when the value did not change, so `while (load_acquire_system(p) != e) {}`
+// is a fair waiting loop. Every T has 1, 2, 4 or 8 bytes and is trivially copyable.
 #pragma once
 
 #include <stdint.h>
@@ -90,7 +90,7 @@ T exchange(T* address, T value) {
 template <int Order, class T>
 T compare_exchange(T* address, T expected, T desired) {
   word<T> found = to_word(expected);
-  constexpr int kOnFailure = Order == __ATOMIC_RELEASE ? __ATOMIC_RELAXED
+  constexpr int kOnFailure = Order == __ATOMIC_RELEASE   ? __ATOMIC_RELAXED
                              : Order == __ATOMIC_ACQ_REL ? __ATOMIC_ACQUIRE
                                                          : Order;
   if (!__atomic_compare_exchange_n(word_at(address), &found, to_word(desired), false, Order, kOnFailure)) {
@@ -103,7 +103,8 @@ typedef long long Pair __attribute__((vector_size(16), may_alias));
 
 }  // namespace detail
 
-// The second argument of stores and read-modify-writes is not deduced, so that `store_release_system(p, 1)` works for any T.
+// The second argument of stores and read-modify-writes is not deduced, so that `store_release_system(p, 1)` works for
+// any T.
 template <class T>
 struct Same {
   using type = T;
@@ -187,12 +188,20 @@ T compare_exchange_acq_rel_device(T* address, same<T> expected, same<T> desired)
   return detail::compare_exchange<__ATOMIC_ACQ_REL>(address, expected, desired);
 }
 
-inline void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void fence_device() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void fence_system() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+inline void fence_device() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
 /// Data and epoch in one 8-byte access, never torn; no order with other accesses.
-inline void store_packet(uint64_t* address, uint64_t packet) { detail::store<__ATOMIC_RELAXED>(address, packet); }
-inline uint64_t load_packet(const uint64_t* address) { return detail::load<__ATOMIC_RELAXED>(address); }
+inline void store_packet(uint64_t* address, uint64_t packet) {
+  detail::store<__ATOMIC_RELAXED>(address, packet);
+}
+inline uint64_t load_packet(const uint64_t* address) {
+  return detail::load<__ATOMIC_RELAXED>(address);
+}
 
 /// The same for any 8-byte slot: the data in the lower half, the epoch in the upper.
 template <class Slot>
@@ -212,7 +221,8 @@ struct alignas(16) Bytes16 {
   uint64_t low, high;
 };
 
-/// 16 bytes in one access the compiler may not split, drop or repeat; 16-byte aligned. x86-64 processors with AVX do not tear it.
+/// 16 bytes in one access the compiler may not split, drop or repeat; 16-byte aligned. x86-64 processors with AVX do
+/// not tear it.
 inline Bytes16 load_16(const void* address) {
   const detail::Pair pair = *static_cast<const volatile detail::Pair*>(address);
   const Bytes16 value{static_cast<uint64_t>(pair[0]), static_cast<uint64_t>(pair[1])};

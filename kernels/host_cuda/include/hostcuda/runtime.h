@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the harness uses of the host device's runtime: streams, events and ordered work, without CUDA's names. The CUDA names
-// that candidates use (cudaMalloc, cudaStream_t, ...) are inline functions over the same runtime, so that a process may hold the
-// real CUDA runtime too.
+// What the harness uses of the host device's runtime: streams, events and ordered work, without CUDA's names. The CUDA
+// names that candidates use (cudaMalloc, cudaStream_t, ...) are inline functions over the same runtime, so that a
+// process may hold the real CUDA runtime too.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace pkb::hostcuda {
 
 struct Facts {
-  int sm_count = 4;              ///< small, so that grids stay small
+  int sm_count = 4;  ///< small, so that grids stay small
   int cc_major = 9, cc_minor = 0;
   int warp_size = 32;
   int64_t l2_bytes = 1 << 20;
@@ -29,7 +29,7 @@ void device_synchronize();
 void* event_create();
 void event_destroy(void* event);
 void event_record(void* event, void* stream);
-double event_elapsed_us(void* start, void* stop);   ///< both done
+double event_elapsed_us(void* start, void* stop);  ///< both done
 /// Runs `work` in stream order, on a runtime thread.
 void enqueue(void* stream, std::function<void()> work);
 void copy_async(void* destination, const void* source, std::size_t bytes, void* stream);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs inside a kernel sees of the runtime: the current thread (a fiber), and the operations threads do together. The CUDA
-// spellings (threadIdx, __syncthreads, __shfl_sync, ...) are thin wrappers over these, and so is device.h. No CUDA names here.
+// What runs inside a kernel sees of the runtime: the current thread (a fiber), and the operations threads do together.
+// The CUDA spellings (threadIdx, __syncthreads, __shfl_sync, ...) are thin wrappers over these, and so is device.h. No
+// CUDA names here.
 #pragma once
 
 #include <stddef.h>
@@ -51,7 +52,8 @@ void yield();
 uint64_t timer_ns();
 
 void end_turn(bool may_work);
-/// Stands in every loop that might wait for another thread by plain (volatile) reads, so that no such loop starves the others.
+/// Stands in every loop that might wait for another thread by plain (volatile) reads, so that no such loop starves the
+/// others.
 constexpr bool tick() {
   if (!__builtin_is_constant_evaluated()) {
     if (--tick_budget < 0) end_turn(true);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's runtime API on the host device. Every function has a symbol name of its own, so that a process may hold the real CUDA
-// runtime too. What is not here does not compile; what is here and returns cudaErrorNotSupported exists so that a candidate
-// can ask.
+// CUDA's runtime API on the host device. Every function has a symbol name of its own, so that a process may hold the
+// real CUDA runtime too. What is not here does not compile; what is here and returns cudaErrorNotSupported exists so
+// that a candidate can ask.
 #pragma once
 
 #include "hostcuda/cuda/driver_types.h"
@@ -178,7 +178,8 @@ cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void**
 template <class... P>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
                                         size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
-  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared_bytes, stream);
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared_bytes,
+                                     stream);
 }
 template <class... P>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value) {

@@ -26,7 +26,9 @@ using std::memory_order_relaxed;
 using std::memory_order_release;
 using std::memory_order_seq_cst;
 
-inline void atomic_thread_fence(memory_order, thread_scope = thread_scope_system) { pkb::hostcuda::fence_system(); }
+inline void atomic_thread_fence(memory_order, thread_scope = thread_scope_system) {
+  pkb::hostcuda::fence_system();
+}
 
 namespace detail {
 
@@ -72,8 +74,8 @@ class AtomicOperations {
     return with_order(order, [&](auto o) { return pkb::hostcuda::detail::exchange<o.kOrder>(at(), value); });
   }
   bool compare_exchange_strong(T& expected, T desired, memory_order order = memory_order_seq_cst) const {
-    const T found =
-        with_order(order, [&](auto o) { return pkb::hostcuda::detail::compare_exchange<o.kOrder>(at(), expected, desired); });
+    const T found = with_order(
+        order, [&](auto o) { return pkb::hostcuda::detail::compare_exchange<o.kOrder>(at(), expected, desired); });
     const bool exchanged = pkb::hostcuda::detail::to_word(found) == pkb::hostcuda::detail::to_word(expected);
     expected = found;
     return exchanged;
@@ -137,8 +139,8 @@ class AtomicOperations {
   template <class Next>
   T update(memory_order order, Next next) const {
     return with_order(order, [&](auto o) {
-      T before = pkb::hostcuda::detail::from_word<T>(
-          __atomic_load_n(pkb::hostcuda::detail::word_at(at()), __ATOMIC_RELAXED));
+      T before =
+          pkb::hostcuda::detail::from_word<T>(__atomic_load_n(pkb::hostcuda::detail::word_at(at()), __ATOMIC_RELAXED));
       for (;;) {
         const T found = pkb::hostcuda::detail::compare_exchange<o.kOrder>(at(), before, next(before));
         if (pkb::hostcuda::detail::to_word(found) == pkb::hostcuda::detail::to_word(before)) break;

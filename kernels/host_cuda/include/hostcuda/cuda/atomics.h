@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's atomic functions. All are relaxed and sequentially coherent per address at any scope, as CPU atomics are. One that
-// changed nothing is a poll, and yields when it repeats.
+// CUDA's atomic functions. All are relaxed and sequentially coherent per address at any scope, as CPU atomics are. One
+// that changed nothing is a poll, and yields when it repeats.
 #pragma once
 
 #include "hostcuda/device.h"
@@ -33,38 +33,49 @@ T atomic_add(T* address, T value) {
 }  // namespace pkb::hostcuda::detail
 
 // Each function in its three scopes.
-#define PKB_HOSTCUDA_ATOMIC(name, T, ...)                              \
-  inline T name(T* address, T value) { __VA_ARGS__ }                   \
-  inline T name##_block(T* address, T value) { return name(address, value); } \
-  inline T name##_system(T* address, T value) { return name(address, value); }
-#define PKB_HOSTCUDA_ATOMIC_ADD(T)                                                                                \
+#define PKB_HOSTCUDA_ATOMIC(name, T, ...)       \
+  inline T name(T* address, T value) {          \
+    __VA_ARGS__                                 \
+  }                                             \
+  inline T name##_block(T* address, T value) {  \
+    return name(address, value);                \
+  }                                             \
+  inline T name##_system(T* address, T value) { \
+    return name(address, value);                \
+  }
+#define PKB_HOSTCUDA_ATOMIC_ADD(T) \
   PKB_HOSTCUDA_ATOMIC(atomicAdd, T, return ::pkb::hostcuda::detail::atomic_add(address, value);)
-#define PKB_HOSTCUDA_ATOMIC_SUB(T)                                                                                \
+#define PKB_HOSTCUDA_ATOMIC_SUB(T) \
   PKB_HOSTCUDA_ATOMIC(atomicSub, T, return ::pkb::hostcuda::detail::atomic_add(address, static_cast<T>(0 - value));)
-#define PKB_HOSTCUDA_ATOMIC_FLOATING_ADD(T)                                                                       \
-  PKB_HOSTCUDA_ATOMIC(atomicAdd, T,                                                                               \
+#define PKB_HOSTCUDA_ATOMIC_FLOATING_ADD(T) \
+  PKB_HOSTCUDA_ATOMIC(atomicAdd, T,         \
                       return ::pkb::hostcuda::detail::atomic_update(address, [=](T old) { return old + value; });)
-#define PKB_HOSTCUDA_ATOMIC_EXCHANGE(T)                                                                           \
-  PKB_HOSTCUDA_ATOMIC(atomicExch, T,                                                                              \
-                      return ::pkb::hostcuda::detail::exchange<__ATOMIC_RELAXED>(address, value);)
-#define PKB_HOSTCUDA_ATOMIC_ORDER(T)                                                                              \
-  PKB_HOSTCUDA_ATOMIC(atomicMin, T, return ::pkb::hostcuda::detail::atomic_update(                                \
-                                        address, [=](T old) { return value < old ? value : old; });)              \
-  PKB_HOSTCUDA_ATOMIC(atomicMax, T, return ::pkb::hostcuda::detail::atomic_update(                                \
-                                        address, [=](T old) { return old < value ? value : old; });)
-#define PKB_HOSTCUDA_ATOMIC_BITS(T)                                                                               \
-  PKB_HOSTCUDA_ATOMIC(atomicAnd, T,                                                                               \
+#define PKB_HOSTCUDA_ATOMIC_EXCHANGE(T) \
+  PKB_HOSTCUDA_ATOMIC(atomicExch, T, return ::pkb::hostcuda::detail::exchange<__ATOMIC_RELAXED>(address, value);)
+#define PKB_HOSTCUDA_ATOMIC_ORDER(T)                                                                    \
+  PKB_HOSTCUDA_ATOMIC(atomicMin, T, return ::pkb::hostcuda::detail::atomic_update(address, [=](T old) { \
+                        return value < old ? value : old;                                               \
+                      });)                                                                              \
+  PKB_HOSTCUDA_ATOMIC(atomicMax, T, return ::pkb::hostcuda::detail::atomic_update(address, [=](T old) { \
+                        return old < value ? value : old;                                               \
+                      });)
+#define PKB_HOSTCUDA_ATOMIC_BITS(T)                                                                                \
+  PKB_HOSTCUDA_ATOMIC(atomicAnd, T,                                                                                \
                       return ::pkb::hostcuda::detail::atomic_update(address, [=](T old) { return old & value; });) \
-  PKB_HOSTCUDA_ATOMIC(atomicOr, T,                                                                                \
+  PKB_HOSTCUDA_ATOMIC(atomicOr, T,                                                                                 \
                       return ::pkb::hostcuda::detail::atomic_update(address, [=](T old) { return old | value; });) \
-  PKB_HOSTCUDA_ATOMIC(atomicXor, T,                                                                               \
+  PKB_HOSTCUDA_ATOMIC(atomicXor, T,                                                                                \
                       return ::pkb::hostcuda::detail::atomic_update(address, [=](T old) { return old ^ value; });)
-#define PKB_HOSTCUDA_ATOMIC_CAS(T)                                                       \
-  inline T atomicCAS(T* address, T expected, T desired) {                                \
+#define PKB_HOSTCUDA_ATOMIC_CAS(T)                                                                  \
+  inline T atomicCAS(T* address, T expected, T desired) {                                           \
     return ::pkb::hostcuda::detail::compare_exchange<__ATOMIC_RELAXED>(address, expected, desired); \
-  }                                                                                      \
-  inline T atomicCAS_block(T* address, T expected, T desired) { return atomicCAS(address, expected, desired); } \
-  inline T atomicCAS_system(T* address, T expected, T desired) { return atomicCAS(address, expected, desired); }
+  }                                                                                                 \
+  inline T atomicCAS_block(T* address, T expected, T desired) {                                     \
+    return atomicCAS(address, expected, desired);                                                   \
+  }                                                                                                 \
+  inline T atomicCAS_system(T* address, T expected, T desired) {                                    \
+    return atomicCAS(address, expected, desired);                                                   \
+  }
 
 PKB_HOSTCUDA_ATOMIC_ADD(int)
 PKB_HOSTCUDA_ATOMIC_ADD(unsigned)
@@ -88,11 +99,12 @@ PKB_HOSTCUDA_ATOMIC_CAS(int)
 PKB_HOSTCUDA_ATOMIC_CAS(unsigned)
 PKB_HOSTCUDA_ATOMIC_CAS(unsigned short)
 PKB_HOSTCUDA_ATOMIC_CAS(unsigned long long)
-PKB_HOSTCUDA_ATOMIC(atomicInc, unsigned, return ::pkb::hostcuda::detail::atomic_update(
-                                             address, [=](unsigned old) { return old >= value ? 0 : old + 1; });)
+PKB_HOSTCUDA_ATOMIC(atomicInc, unsigned, return ::pkb::hostcuda::detail::atomic_update(address, [=](unsigned old) {
+                      return old >= value ? 0 : old + 1;
+                    });)
 PKB_HOSTCUDA_ATOMIC(atomicDec, unsigned, return ::pkb::hostcuda::detail::atomic_update(address, [=](unsigned old) {
-                                           return old == 0 || old > value ? value : old - 1;
-                                         });)
+                      return old == 0 || old > value ? value : old - 1;
+                    });)
 
 /// Two floats, each added atomically by itself.
 inline float2 atomicAdd(float2* address, float2 value) {

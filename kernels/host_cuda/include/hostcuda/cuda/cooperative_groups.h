@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The basics of cooperative groups: grid, block, tiles of a warp, coalesced threads; sync, shuffles, votes, reduce, memcpy_async.
+// The basics of cooperative groups: grid, block, tiles of a warp, coalesced threads; sync, shuffles, votes, reduce,
+// memcpy_async.
 #pragma once
 
 #include "hostcuda/cuda/launch.h"
@@ -28,7 +29,9 @@ class grid_group {
   static dim3 dim_blocks() { return gridDim; }
   static uint3 block_index() { return blockIdx; }
 };
-inline grid_group this_grid() { return {}; }
+inline grid_group this_grid() {
+  return {};
+}
 
 class thread_block {
  public:
@@ -41,7 +44,9 @@ class thread_block {
   static dim3 group_dim() { return blockDim; }
   static dim3 dim_threads() { return blockDim; }
 };
-inline thread_block this_thread_block() { return {}; }
+inline thread_block this_thread_block() {
+  return {};
+}
 
 /// Lanes of one warp in rank order.
 class WarpGroup {
@@ -134,7 +139,9 @@ class coalesced_group : public WarpGroup {
  public:
   explicit coalesced_group(unsigned mask) : WarpGroup(mask) {}
 };
-inline coalesced_group coalesced_threads(PKB_HOSTCUDA_SITE) { return coalesced_group(__activemask(site)); }
+inline coalesced_group coalesced_threads(PKB_HOSTCUDA_SITE) {
+  return coalesced_group(__activemask(site));
+}
 
 template <class Group>
 void sync(const Group& group, PKB_HOSTCUDA_SITE) {

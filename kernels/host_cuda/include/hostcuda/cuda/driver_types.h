@@ -153,11 +153,7 @@ enum cudaFuncCache {
   cudaFuncCachePreferL1 = 2,
   cudaFuncCachePreferEqual = 3
 };
-enum {
-  cudaSharedmemCarveoutDefault = -1,
-  cudaSharedmemCarveoutMaxShared = 100,
-  cudaSharedmemCarveoutMaxL1 = 0
-};
+enum { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxShared = 100, cudaSharedmemCarveoutMaxL1 = 0 };
 
 struct cudaFuncAttributes {
   size_t sharedSizeBytes, constSizeBytes, localSizeBytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's 8-bit floating types. Conversions round to nearest even; those of the constructors saturate to the largest finite value.
+// CUDA's 8-bit floating types. Conversions round to nearest even; those of the constructors saturate to the largest
+// finite value.
 #pragma once
 
 #include "hostcuda/cuda/bf16.h"
@@ -108,7 +109,8 @@ struct Fp8x4 {
 
   Fp8x4() = default;
   explicit Fp8x4(float4 value)
-      : __x(static_cast<unsigned>(to_fp8<Format>(value.x, true)) | static_cast<unsigned>(to_fp8<Format>(value.y, true)) << 8 |
+      : __x(static_cast<unsigned>(to_fp8<Format>(value.x, true)) |
+            static_cast<unsigned>(to_fp8<Format>(value.y, true)) << 8 |
             static_cast<unsigned>(to_fp8<Format>(value.z, true)) << 16 |
             static_cast<unsigned>(to_fp8<Format>(value.w, true)) << 24) {}
 
@@ -127,7 +129,8 @@ using __nv_fp8x2_e5m2 = pkb::hostcuda::Fp8x2<pkb::hostcuda::E5M2>;
 using __nv_fp8x4_e4m3 = pkb::hostcuda::Fp8x4<pkb::hostcuda::E4M3>;
 using __nv_fp8x4_e5m2 = pkb::hostcuda::Fp8x4<pkb::hostcuda::E5M2>;
 
-inline __nv_fp8_storage_t __nv_cvt_float_to_fp8(float value, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
+inline __nv_fp8_storage_t __nv_cvt_float_to_fp8(float value, __nv_saturation_t saturation,
+                                                __nv_fp8_interpretation_t kind) {
   const bool saturate = saturation == __NV_SATFINITE;
   return kind == __NV_E4M3 ? pkb::hostcuda::to_fp8<pkb::hostcuda::E4M3>(value, saturate)
                            : pkb::hostcuda::to_fp8<pkb::hostcuda::E5M2>(value, saturate);

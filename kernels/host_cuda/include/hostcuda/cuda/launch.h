@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What translated kernels and launches call. `k<<<grid, block, shared, stream>>>(a)` becomes `(push_launch(...), k(a))`, and the
-// body of `__global__ void k(P a) { ... }` becomes `enter<k>(name, bound, [=]() mutable { ... })`: overloading, deduction and
-// conversions of arguments stay the compiler's, and each thread works on its own copy of the parameters.
+// What translated kernels and launches call. `k<<<grid, block, shared, stream>>>(a)` becomes `(push_launch(...),
+// k(a))`, and the body of `__global__ void k(P a) { ... }` becomes `enter<k>(name, bound, [=]() mutable { ... })`:
+// overloading, deduction and conversions of arguments stay the compiler's, and each thread works on its own copy of the
+// parameters.
 #pragma once
 
 #include <stddef.h>
@@ -49,8 +50,8 @@ struct Registered<kFunction> {
   }
 };
 template <class... P, void (*kFunction)(P...)>
-const bool Registered<kFunction>::value =
-    register_kernel(reinterpret_cast<const void*>(kFunction), &Registered<kFunction>::invoke);
+const bool Registered<kFunction>::value = register_kernel(reinterpret_cast<const void*>(kFunction),
+                                                          &Registered<kFunction>::invoke);
 
 template <class Body>
 void run_body(const void* closure) {
@@ -60,7 +61,8 @@ void run_body(const void* closure) {
 
 }  // namespace detail
 
-/// A parameter's type as it stands in the function's type: without its own qualifiers, which decltype of the name keeps.
+/// A parameter's type as it stands in the function's type: without its own qualifiers, which decltype of the name
+/// keeps.
 template <class T>
 struct PlainType {
   using type = T;
@@ -102,7 +104,9 @@ Declaration& shared() {
 }
 
 /// As the declared type of `extern __shared__`.
-inline void* dynamic_shared() { return current_thread->block->dynamic_shared; }
+inline void* dynamic_shared() {
+  return current_thread->block->dynamic_shared;
+}
 
 }  // namespace pkb::hostcuda
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fences, cache-hinted accesses, timers. Hints mean nothing here, but loads that bypass L1 are the ones candidates poll with, so
-// those yield when nothing changed.
+// Fences, cache-hinted accesses, timers. Hints mean nothing here, but loads that bypass L1 are the ones candidates poll
+// with, so those yield when nothing changed.
 #pragma once
 
 #include <stddef.h>
@@ -9,9 +9,15 @@
 
 #include "hostcuda/device.h"
 
-inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_block() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+inline void __threadfence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+inline void __threadfence_system() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
 namespace pkb::hostcuda::detail {
 
@@ -77,9 +83,12 @@ void __stwt(T* address, ::pkb::hostcuda::same<T> value) {
   ::pkb::hostcuda::detail::plain_store(address, value);
 }
 
-inline void __nanosleep(unsigned) { ::pkb::hostcuda::yield(); }
-inline long long clock64() { return static_cast<long long>(::pkb::hostcuda::timer_ns()); }
-
+inline void __nanosleep(unsigned) {
+  ::pkb::hostcuda::yield();
+}
+inline long long clock64() {
+  return static_cast<long long>(::pkb::hostcuda::timer_ns());
+}
 
 // On Hopper these overlap neighbouring launches of a stream; here launches of a stream follow each other anyway.
 inline void cudaGridDependencySynchronize() {}

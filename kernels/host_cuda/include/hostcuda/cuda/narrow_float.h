@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The 16-bit floating types and their pairs: bf16 and fp16 differ in their conversion from and to float only. Every operation is
-// done exactly and rounded once, to nearest even, as the GPU does it.
+// The 16-bit floating types and their pairs: bf16 and fp16 differ in their conversion from and to float only. Every
+// operation is done exactly and rounded once, to nearest even, as the GPU does it.
 #pragma once
 
 #include <math.h>
@@ -73,8 +73,8 @@ struct BrainFormat {
     const uint32_t bits = detail::bits_of(value);
     if (value != value) return 0x7fff;
     uint32_t kept = bits >> 16;
-    const bool grow = detail::rounds_away(rounding, (bits >> 31) != 0, (kept & 1) != 0, (bits >> 15 & 1) != 0,
-                                          (bits & 0x7fff) != 0);
+    const bool grow =
+        detail::rounds_away(rounding, (bits >> 31) != 0, (kept & 1) != 0, (bits >> 15 & 1) != 0, (bits & 0x7fff) != 0);
     return static_cast<uint16_t>(kept + (grow && !isinf(value)));
   }
   static float to_float(uint16_t bits) { return detail::float_of(static_cast<uint32_t>(bits) << 16); }
@@ -91,7 +91,8 @@ struct HalfFormat {
     const int exponent = static_cast<int>(magnitude >> 23) - 127;
     if (exponent > 15) {
       // Beyond the largest finite value: like a value just above it.
-      const bool away = rounding == detail::Rounding::nearest || detail::rounds_away(rounding, negative, true, true, true);
+      const bool away =
+          rounding == detail::Rounding::nearest || detail::rounds_away(rounding, negative, true, true, true);
       return static_cast<uint16_t>(sign | (away ? 0x7c00 : 0x7bff));
     }
     // The significand with its hidden bit, cut to 11 bits, or fewer below the smallest normal.
@@ -233,7 +234,6 @@ struct alignas(4) NarrowPair {
   NarrowPair() = default;
   NarrowPair(Element first, Element second) : x(first), y(second) {}
 
-
   friend NarrowPair operator+(NarrowPair a, NarrowPair b) { return {a.x + b.x, a.y + b.y}; }
   friend NarrowPair operator-(NarrowPair a, NarrowPair b) { return {a.x - b.x, a.y - b.y}; }
   friend NarrowPair operator*(NarrowPair a, NarrowPair b) { return {a.x * b.x, a.y * b.y}; }
@@ -252,7 +252,9 @@ struct alignas(4) NarrowPair {
   friend NarrowPair __hmul2(NarrowPair a, NarrowPair b) { return a * b; }
   friend NarrowPair __hmul2_rn(NarrowPair a, NarrowPair b) { return a * b; }
   friend NarrowPair __h2div(NarrowPair a, NarrowPair b) { return a / b; }
-  friend NarrowPair __hfma2(NarrowPair a, NarrowPair b, NarrowPair c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+  friend NarrowPair __hfma2(NarrowPair a, NarrowPair b, NarrowPair c) {
+    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
+  }
   friend NarrowPair __hfma2_relu(NarrowPair a, NarrowPair b, NarrowPair c) {
     return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};
   }

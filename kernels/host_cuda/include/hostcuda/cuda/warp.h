@@ -42,7 +42,9 @@ T shuffle(unsigned mask, T value, unsigned source, Site site) {
   return result;
 }
 
-inline unsigned current_lane() { return current_thread->lane(); }
+inline unsigned current_lane() {
+  return current_thread->lane();
+}
 
 template <class T>
 uint64_t as_operand(T value) {
@@ -60,7 +62,9 @@ inline uint32_t reduce(WarpOperation operation, unsigned mask, uint32_t value, S
 // The place of the call, by default.
 #define PKB_HOSTCUDA_SITE ::pkb::hostcuda::Site site = {__builtin_FILE(), __builtin_LINE()}
 
-inline void __syncthreads(PKB_HOSTCUDA_SITE) { ::pkb::hostcuda::block_barrier(::pkb::hostcuda::Vote::none, 0, site); }
+inline void __syncthreads(PKB_HOSTCUDA_SITE) {
+  ::pkb::hostcuda::block_barrier(::pkb::hostcuda::Vote::none, 0, site);
+}
 inline int __syncthreads_count(int predicate, PKB_HOSTCUDA_SITE) {
   return ::pkb::hostcuda::block_barrier(::pkb::hostcuda::Vote::count, predicate, site);
 }
@@ -73,11 +77,13 @@ inline int __syncthreads_or(int predicate, PKB_HOSTCUDA_SITE) {
 inline void __syncwarp(unsigned mask = 0xffffffffu, PKB_HOSTCUDA_SITE) {
   ::pkb::hostcuda::warp_collective(::pkb::hostcuda::WarpOperation::sync, mask, 0, 0, site);
 }
-inline unsigned __activemask(PKB_HOSTCUDA_SITE) { return ::pkb::hostcuda::active_mask(site); }
+inline unsigned __activemask(PKB_HOSTCUDA_SITE) {
+  return ::pkb::hostcuda::active_mask(site);
+}
 
 inline unsigned __ballot_sync(unsigned mask, int predicate, PKB_HOSTCUDA_SITE) {
-  return static_cast<unsigned>(::pkb::hostcuda::warp_collective(::pkb::hostcuda::WarpOperation::ballot, mask,
-                                                                predicate != 0, 0, site));
+  return static_cast<unsigned>(
+      ::pkb::hostcuda::warp_collective(::pkb::hostcuda::WarpOperation::ballot, mask, predicate != 0, 0, site));
 }
 inline int __any_sync(unsigned mask, int predicate, PKB_HOSTCUDA_SITE) {
   return __ballot_sync(mask, predicate, site) != 0;
@@ -87,8 +93,8 @@ inline int __all_sync(unsigned mask, int predicate, PKB_HOSTCUDA_SITE) {
 }
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value, PKB_HOSTCUDA_SITE) {
-  return static_cast<unsigned>(::pkb::hostcuda::warp_collective(
-      ::pkb::hostcuda::WarpOperation::match_any, mask, ::pkb::hostcuda::detail::as_operand(value), 0, site));
+  return static_cast<unsigned>(::pkb::hostcuda::warp_collective(::pkb::hostcuda::WarpOperation::match_any, mask,
+                                                                ::pkb::hostcuda::detail::as_operand(value), 0, site));
 }
 template <class T>
 unsigned __match_all_sync(unsigned mask, T value, int* all, PKB_HOSTCUDA_SITE) {
