@@ -57,14 +57,18 @@ int symmetric_alloc(const pkb_context* context, const char*, int64_t bytes, pkb_
   return 0;
 }
 
-int workspace(const pkb_context*, int64_t bytes, void** out) { return cudaMalloc(out, bytes); }
+int workspace(const pkb_context*, int64_t bytes, void** out) {
+  return cudaMalloc(out, bytes);
+}
 
 int host_barrier(const pkb_context*, const char*) {
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   return MPI_Barrier(MPI_COMM_WORLD);
 }
 
-void log_text(const pkb_context*, const char* text) { std::fprintf(stderr, "%s\n", text); }
+void log_text(const pkb_context*, const char* text) {
+  std::fprintf(stderr, "%s\n", text);
+}
 
 pkb_scalar integer(const char* name, int64_t value) {
   pkb_scalar scalar = {};
@@ -92,8 +96,9 @@ void describe(Call& call, int64_t m, int64_t n, const std::vector<pkb_scalar>& p
   call.x.data = x, call.y.data = y;
   call.input = {"x", 0, 1, &call.x};
   call.output = {"y", 0, 1, &call.y};
-  call.arguments = {sizeof(pkb_arguments), 1, 1, static_cast<int32_t>(params.size()), 0, 0,
-                    &call.input,           &call.output, params.data(), nullptr};
+  call.arguments = {
+      sizeof(pkb_arguments), 1,      1, static_cast<int32_t>(params.size()), 0, 0, &call.input, &call.output,
+      params.data(),         nullptr};
 }
 
 template <class Function>
@@ -144,8 +149,16 @@ int main(int argc, char** argv) {
   context.world = harness.world;
   context.n_groups = 1;
   context.groups = &world;
-  context.device = {0, properties.multiProcessorCount, properties.major, properties.minor, 32, 0, 1, 0,
-                    properties.l2CacheSize, static_cast<int64_t>(properties.sharedMemPerBlockOptin),
+  context.device = {0,
+                    properties.multiProcessorCount,
+                    properties.major,
+                    properties.minor,
+                    32,
+                    0,
+                    1,
+                    0,
+                    properties.l2CacheSize,
+                    static_cast<int64_t>(properties.sharedMemPerBlockOptin),
                     static_cast<int64_t>(properties.totalGlobalMem)};
   context.symmetric_alloc = symmetric_alloc;
   context.workspace = workspace;

@@ -10,8 +10,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_module(const fs::path& file) { return file.extension() == ".so"; }
-bool is_sample(const fs::path& file) { return file.extension() == ".cu" || is_module(file); }
+bool is_module(const fs::path& file) {
+  return file.extension() == ".so";
+}
+bool is_sample(const fs::path& file) {
+  return file.extension() == ".cu" || is_module(file);
+}
 
 /// "x.host.so" is for the host device; a plain "x.so" is taken as it is.
 bool is_for_other_device(const fs::path& file, DeviceKind device) {
@@ -51,8 +55,9 @@ std::vector<Candidate> candidates_for(const Problem& problem, const std::string&
   if (fs::is_regular_file(given)) return {sample_of(option, given)};
   const fs::path below = given / problem.folder_name();
   const fs::path folder = fs::is_directory(below) ? below : given;
-  const bool is_this_problem = folder == below || fs::absolute(given).lexically_normal().filename() == problem.folder_name() ||
-                               fs::absolute(given / ".").lexically_normal().parent_path().filename() == problem.folder_name();
+  const bool is_this_problem =
+      folder == below || fs::absolute(given).lexically_normal().filename() == problem.folder_name() ||
+      fs::absolute(given / ".").lexically_normal().parent_path().filename() == problem.folder_name();
   std::vector<Candidate> found;
   if (is_this_problem) found = samples_in(option, folder, device);
   if (found.empty()) return {{option, "", {}, "no .cu or .so in " + below.string()}};
@@ -63,7 +68,8 @@ void check_candidate_option(const std::string& option, const std::vector<const P
   if (option == "none" || option == "shipped") return;
   const fs::path given(option);
   if (!fs::exists(given)) {
-    throw UsageError("--candidate " + option + ": no such file or folder (give a .cu, a .so, a folder, 'shipped' or 'none')");
+    throw UsageError("--candidate " + option +
+                     ": no such file or folder (give a .cu, a .so, a folder, 'shipped' or 'none')");
   }
   if (fs::is_directory(given)) return;
   if (!is_sample(given)) throw UsageError("--candidate " + option + ": neither a .cu nor a .so file nor a folder");

@@ -49,8 +49,16 @@ std::vector<std::string> compiler_for(const DeviceFacts& device, const Resources
   if (device.kind == DeviceKind::host) return {resources.program("pkb_host_nvcc").string()};
   const std::string nvcc = environment("PKB_NVCC").empty() ? PKB_NVCC_PATH : environment("PKB_NVCC");
   const std::string sm = std::to_string(device.cc_major * 10 + device.cc_minor) + (device.cc_major >= 9 ? "a" : "");
-  return {fs::exists(nvcc) ? nvcc : "nvcc", "-std=c++20", "-O3", "-lineinfo", "-shared", "-cudart", "shared",
-          "-Xcompiler=-fPIC", "-gencode", "arch=compute_" + sm + ",code=sm_" + sm};
+  return {fs::exists(nvcc) ? nvcc : "nvcc",
+          "-std=c++20",
+          "-O3",
+          "-lineinfo",
+          "-shared",
+          "-cudart",
+          "shared",
+          "-Xcompiler=-fPIC",
+          "-gencode",
+          "arch=compute_" + sm + ",code=sm_" + sm};
 }
 
 /// Everything that decides what comes out: the source, the toolkit's headers, compiler and flags.
@@ -126,15 +134,19 @@ Compiled compile_candidate(Team& team, const fs::path& file, const DeviceFacts& 
       harness_error = error.what();
     }
   }
-  const nlohmann::json contribution{{"module", mine.module.string()}, {"sha256", mine.sha256}, {"reason", mine.reason},
-                                    {"log", mine.log_tail},           {"error", harness_error}};
+  const nlohmann::json contribution{{"module", mine.module.string()},
+                                    {"sha256", mine.sha256},
+                                    {"reason", mine.reason},
+                                    {"log", mine.log_tail},
+                                    {"error", harness_error}};
   const auto all = team.all_gather(contribution.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   Compiled result;
   // Every node compiles for itself; one that fails fails for all.
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (team.places()[rank].local_rank != 0) continue;
     const auto report = nlohmann::json::parse(all[rank]);
-    if (const std::string error = report["error"]; !error.empty()) throw Error("compiling " + file.string() + ": " + error);
+    if (const std::string error = report["error"]; !error.empty())
+      throw Error("compiling " + file.string() + ": " + error);
     const bool is_mine = team.places()[rank].node == team.place().node;
     const std::string module = report["module"];
     if (is_mine || module.empty()) {

@@ -29,7 +29,9 @@ std::unique_ptr<WorkerProcess> WorkerPool::take(WorkerOptions& options) {
 
 namespace {
 
-std::unique_ptr<WorkerProcess> take_worker(WorkerPool& pool, WorkerOptions& options) { return pool.take(options); }
+std::unique_ptr<WorkerProcess> take_worker(WorkerPool& pool, WorkerOptions& options) {
+  return pool.take(options);
+}
 
 }  // namespace
 
@@ -47,7 +49,8 @@ Contestant::~Contestant() {
 }
 
 std::chrono::duration<double> Contestant::deadline(std::size_t calls) const {
-  return std::max(std::chrono::duration<double>(job_.options.timeout_s), 20.0 * expected_call_ * static_cast<double>(calls));
+  return std::max(std::chrono::duration<double>(job_.options.timeout_s),
+                  20.0 * expected_call_ * static_cast<double>(calls));
 }
 
 Json Contestant::call(Type type, const Json& body, std::size_t calls) {

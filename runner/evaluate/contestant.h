@@ -19,7 +19,8 @@ namespace pkb {
 /// All calls are collective and throw EvaluationEnded when the candidate fails on any rank.
 class Contestant {
  public:
-  Contestant(Job& job, WorkerPool& pool, const Instance& instance, const std::filesystem::path& module, uint64_t evaluation);
+  Contestant(Job& job, WorkerPool& pool, const Instance& instance, const std::filesystem::path& module,
+             uint64_t evaluation);
   ~Contestant();
   Contestant(const Contestant&) = delete;
   Contestant& operator=(const Contestant&) = delete;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
 #include <sstream>
 #include <vector>
 
@@ -23,7 +25,7 @@ std::vector<int> plan_trials(const std::vector<int>& cases, int trials) {
 }
 
 struct Finding {
-  std::string what;        ///< empty: all is well
+  std::string what;  ///< empty: all is well
   MismatchDetail detail;
 };
 
@@ -33,7 +35,7 @@ nlohmann::json to_json(const Finding& finding) {
   std::ostringstream got, expected;
   got << std::hexfloat << d.got;
   expected << std::hexfloat << d.expected;
-  return {{"what", finding.what}, {"output", d.output},  {"call", d.call},   {"index", d.index},
+  return {{"what", finding.what}, {"output", d.output},         {"call", d.call},   {"index", d.index},
           {"got", got.str()},     {"expected", expected.str()}, {"wrong", d.wrong}, {"elements", d.elements}};
 }
 
@@ -59,9 +61,9 @@ std::string number(double value) {
 
 std::string describe(const Finding& finding, int rank, const Instance& instance, int trial) {
   const MismatchDetail& d = finding.detail;
-  std::string text = "rank " + std::to_string(rank) + " " + finding.what + " " + d.output + "[" + std::to_string(d.index) +
-                     "]: got " + number(d.got) + ", expected " + number(d.expected) + "; " + std::to_string(d.wrong) +
-                     " of " + std::to_string(d.elements) + " wrong";
+  std::string text = "rank " + std::to_string(rank) + " " + finding.what + " " + d.output + "[" +
+                     std::to_string(d.index) + "]: got " + number(d.got) + ", expected " + number(d.expected) + "; " +
+                     std::to_string(d.wrong) + " of " + std::to_string(d.elements) + " wrong";
   if (instance.case_name != "default") text += ", case " + instance.case_name;
   text += trial >= 0 ? ", trial " + std::to_string(trial) + " call " + std::to_string(d.call)
                      : ", timed draw " + std::to_string(d.call);
@@ -130,15 +132,16 @@ std::string disagreement(const Instance& instance, const std::vector<nlohmann::j
         if (hash == 0 || hash == mine.at(slot).at(i).get<uint64_t>()) continue;
         detail.output = output.name;
         detail.call = static_cast<int>(slot);
-        return "output " + output.name + " differs in its bits between ranks " + std::to_string(instance.rank) + " and " +
-               std::to_string(member);
+        return "output " + output.name + " differs in its bits between ranks " + std::to_string(instance.rank) +
+               " and " + std::to_string(member);
       }
     }
   }
   return {};
 }
 
-Instance instance_of(Job& job, const Problem& problem, const std::string& size, const Overrides& overrides, int case_index) {
+Instance instance_of(Job& job, const Problem& problem, const std::string& size, const Overrides& overrides,
+                     int case_index) {
   return make_instance(problem, size, overrides, job.team.size(), job.team.rank(), case_index);
 }
 
@@ -146,20 +149,44 @@ void make_draws(Job& job, const Instance& instance, int64_t first, int count) {
   together(job.team, [&] { job.reference.make_draws(instance, first, count); });
 }
 
-/// Random orders and delays come from the seed, so that a run can be repeated.
-std::vector<int32_t> burst_order() { return {0, 1, 2}; }
+/// Orders and delays come from the seed, so that a run can be repeated, and the candidate cannot foresee them.
+std::mt19937_64 random_of(const Job& job, int trial, int rank) {
+  std::seed_seq sequence{job.seed, job.seed >> 32, static_cast<uint64_t>(trial), static_cast<uint64_t>(rank)};
+  return std::mt19937_64(sequence);
+}
+
+/// The same on all ranks: calls are collective.
+std::vector<int32_t> burst_order(const Job& job, int trial) {
+  std::mt19937_64 random = random_of(job, trial, -1);
+  std::vector<int32_t> order(kBurst);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
+
+/// How long each rank keeps its stream busy before each call: a missing barrier then shows as a mismatch, not as a
+/// lucky pass. In every second trial, and in all with --skew.
+std::vector<int64_t> burst_delays(const Job& job, int trial) {
+  if (!job.options.skew && trial % 2 == 0) return {};
+  const int64_t longest_ns = job.device.kind() == DeviceKind::cuda ? 50'000 : 1'000'000;
+  std::mt19937_64 random = random_of(job, trial, job.team.rank());
+  std::vector<int64_t> delays(kBurst);
+  for (int64_t& delay : delays) delay = static_cast<int64_t>(random() % static_cast<uint64_t>(longest_ns));
+  return delays;
+}
 
 void run_trial(Job& job, Contestant& contestant, const Instance& instance, int trial, CorrectnessReport& report) {
   make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, kBurst);
   contestant.load_draws(instance);
-  contestant.run(burst_order(), {});
+  contestant.run(burst_order(job, trial), burst_delays(job, trial));
   check_slots(job, contestant, instance, kBurst, trial, report);
   ++report.trials;
 }
 
 }  // namespace
 
-void check_slots(Job& job, Contestant& contestant, const Instance& instance, int slots, int trial, CorrectnessReport& report) {
+void check_slots(Job& job, Contestant& contestant, const Instance& instance, int slots, int trial,
+                 CorrectnessReport& report) {
   Inspection mine;
   {
     Watchdog::Step step(job.watchdog, "the reference of " + instance.problem->folder_name(), kReferenceLimit);
@@ -169,7 +196,8 @@ void check_slots(Job& job, Contestant& contestant, const Instance& instance, int
   contribution["hashes"] = mine.hashes;
   contribution["errors"] = {report.max_absolute_error, report.max_relative_error};
   std::vector<nlohmann::json> reports;
-  for (const std::string& text : job.team.all_gather(contribution.dump())) reports.push_back(nlohmann::json::parse(text));
+  for (const std::string& text : job.team.all_gather(contribution.dump()))
+    reports.push_back(nlohmann::json::parse(text));
 
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
     Finding finding = finding_from(reports[rank]);
@@ -179,8 +207,8 @@ void check_slots(Job& job, Contestant& contestant, const Instance& instance, int
     finding.detail.rank = static_cast<int>(rank);
     finding.detail.trial = trial;
     finding.detail.case_name = instance.case_name;
-    throw EvaluationEnded({"mismatch", describe(finding, static_cast<int>(rank), instance, trial), static_cast<int>(rank),
-                           finding.detail});
+    throw EvaluationEnded({"mismatch", describe(finding, static_cast<int>(rank), instance, trial),
+                           static_cast<int>(rank), finding.detail});
   }
   // Groups differ by rank, so each rank judges its own; the first that objects ends the evaluation for all.
   MismatchDetail detail;
@@ -218,7 +246,8 @@ CorrectnessReport check(Job& job, Contestant& contestant, const Problem& problem
   return report;
 }
 
-CorrectnessReport check_reference(Job& job, const Problem& problem, const std::string& size, const Overrides& overrides) {
+CorrectnessReport check_reference(Job& job, const Problem& problem, const std::string& size,
+                                  const Overrides& overrides) {
   CorrectnessReport report;
   const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
   for (std::size_t trial = 0; trial < plan.size(); ++trial) {

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "catalogue/expression.h"
+#include "core/error.h"
 #include "evaluate/compile.h"
 #include "evaluate/contestant.h"
 #include "evaluate/correctness.h"
@@ -83,7 +84,6 @@ class Evaluation {
  private:
   const Problem& problem() const { return *item_.problem; }
 
-
   void judge() {
     for (const std::string& why : {item_.skip, item_.candidate.missing}) {
       if (!why.empty()) throw EvaluationEnded({"skipped", why, -1, {}});
@@ -98,13 +98,22 @@ class Evaluation {
       time_all(nullptr);
       return;
     }
-    const Compiled compiled = compile_candidate(job_.team, item_.candidate.file, job_.device.facts(), job_.resources);
+    const Compiled compiled = compile();
     base_.candidate_sha256 = compiled.sha256;
     if (!compiled.ok()) {
       base_.log_tail = compiled.log_tail;
       throw EvaluationEnded({"compile_error", compiled.reason, -1, {}});
     }
     judge_candidate(compiled.module);
+  }
+
+  /// Its errors are the same on all ranks.
+  Compiled compile() {
+    try {
+      return compile_candidate(job_.team, item_.candidate.file, job_.device.facts(), job_.resources);
+    } catch (const Error& error) {
+      throw EvaluationEnded({"harness_error", error.what(), -1, {}});
+    }
   }
 
   void judge_candidate(const std::filesystem::path& module) {
@@ -143,8 +152,9 @@ class Evaluation {
 
   /// While both sides still hold their draws.
   int64_t memory_in_use() {
-    const int64_t mine = job_.device.kind() == DeviceKind::cuda ? job_.device.facts().total_bytes - job_.device.free_bytes()
-                                                                : resident_bytes();
+    const int64_t mine = job_.device.kind() == DeviceKind::cuda
+                             ? job_.device.facts().total_bytes - job_.device.free_bytes()
+                             : resident_bytes();
     return static_cast<int64_t>(job_.team.maximum(static_cast<double>(mine)));
   }
 
@@ -157,6 +167,8 @@ class Evaluation {
     row.baseline = result.baseline;
     row.reference = result.reference;
     row.candidate_times = result.candidate;
+    row.sm_clock_mhz = result.sm_clock_mhz;
+    row.throttle = result.throttle;
     row.max_absolute_error = has_candidate ? report_.max_absolute_error : kNoValue;
     row.max_relative_error = has_candidate ? report_.max_relative_error : kNoValue;
     const double judged_us = has_candidate ? row.candidate_times.mean_us : row.reference.mean_us;
@@ -169,7 +181,8 @@ class Evaluation {
     return row;
   }
 
-  /// No kernel can beat the slowest resource's total; such a time is an error of measurement or a cheat, not a speed-up.
+  /// No kernel can beat the slowest resource's total; such a time is an error of measurement or a cheat, not a
+  /// speed-up.
   void refuse_the_impossible(Row& row, const TimingPlan& plan) {
     const double floor_us = 1e6 * (plan.l2_warm ? limits_.floor_without_memory : limits_.floor_seconds);
     if (!(row.candidate_times.mean_us < floor_us)) return;
@@ -212,7 +225,8 @@ class Evaluation {
     job_.reference.release();
     job_.team.barrier();
     // What a killed worker had no time to remove.
-    if (worker_died && job_.device.kind() == DeviceKind::host && job_.team.place().local_rank == 0) sweep_shared_memory();
+    if (worker_died && job_.device.kind() == DeviceKind::host && job_.team.place().local_rank == 0)
+      sweep_shared_memory();
     const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
     for (Row& row : rows_) row.seconds = seconds;
   }

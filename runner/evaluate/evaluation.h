@@ -19,14 +19,14 @@ struct Item {
   std::string size;
   Overrides overrides;
   Candidate candidate;
-  std::string skip;                ///< why it cannot be done at all (this W is illegal); empty: it can
+  std::string skip;  ///< why it cannot be done at all (this W is illegal); empty: it can
 };
 
 /// The keys of the rows that evaluating this item gives when it passes; for --resume. Not collective.
 std::vector<RowKey> row_keys(const Job& job, const Item& item);
 
-/// Collective. Compiles, checks and times one item: one row a timing mode, or one row when it failed before timing. Never throws
-/// for what a candidate does. Rows are the same on every rank.
+/// Collective. Compiles, checks and times one item: one row a timing mode, or one row when it failed before timing.
+/// Never throws for what a candidate does. Rows are the same on every rank.
 std::vector<Row> evaluate(Job& job, WorkerPool& pool, const Item& item, uint64_t number);
 
 }  // namespace pkb

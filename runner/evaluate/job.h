@@ -12,6 +12,7 @@
 
 #include "catalogue/catalogue.h"
 #include "device/device.h"
+#include "device/gpu_clocks.h"
 #include "evaluate/resources.h"
 #include "options/options.h"
 #include "reference/reference_side.h"
@@ -24,13 +25,14 @@ struct Job {
   const Options& options;
   const Resources& resources;
   Team& team;
-  Device& device;                      ///< the trusted side's
+  Device& device;  ///< the trusted side's
   ReferenceSide& reference;
   Watchdog& watchdog;
-  const Profile* profile = nullptr;    ///< hardware limits; null: none known for this device
+  const GpuClocks& clocks;
+  const Profile* profile = nullptr;  ///< hardware limits; null: none known for this device
   int ranks_per_gpu = 1;
-  std::filesystem::path logs;          ///< folder of worker logs
-  std::string name_prefix;             ///< of this job's shared-memory objects
+  std::filesystem::path logs;  ///< folder of worker logs
+  std::string name_prefix;     ///< of this job's shared-memory objects
   uint64_t seed = 1;
 
   /// Speed-ups exist for GPUs that a rank has to itself.

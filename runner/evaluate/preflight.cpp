@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::size_t kProbeBytes = 4096;
 
-uint64_t token(int from, int to) { return 0x7072'6f62'6500'0000ULL + static_cast<uint64_t>(from) * 1024 + static_cast<uint64_t>(to); }
+uint64_t token(int from, int to) {
+  return 0x7072'6f62'6500'0000ULL + static_cast<uint64_t>(from) * 1024 + static_cast<uint64_t>(to);
+}
 
 /// A peer's probe buffer as this rank maps it; closes on the way out.
 class Mapped {
@@ -34,19 +36,22 @@ class Mapped {
 };
 
 /// Opens the peers' buffers and writes a token into each. Returns what went wrong, by peer.
-std::map<int, std::string> write_to_peers(Team& team, Device& device, void* own, const std::vector<std::string>& handles) {
+std::map<int, std::string> write_to_peers(Team& team, Device& device, void* own,
+                                          const std::vector<std::string>& handles) {
   std::map<int, std::string> failures;
   std::vector<Mapped> mapped;
   for (int peer = 0; peer < team.size(); ++peer) {
     try {
       void* target = own;
       if (peer != team.rank()) {
-        const auto handle = protocol::handle_from_json(protocol::Json::from_msgpack(handles[static_cast<std::size_t>(peer)]));
+        const auto handle =
+            protocol::handle_from_json(protocol::Json::from_msgpack(handles[static_cast<std::size_t>(peer)]));
         mapped.emplace_back(device, device.open(handle));
         target = mapped.back().data();
       }
       const uint64_t value = token(team.rank(), peer);
-      device.copy(static_cast<char*>(target) + sizeof value * static_cast<std::size_t>(team.rank()), &value, sizeof value, {});
+      device.copy(static_cast<char*>(target) + sizeof value * static_cast<std::size_t>(team.rank()), &value,
+                  sizeof value, {});
       device.synchronize();
     } catch (const std::exception& error) {
       failures[peer] = error.what();
@@ -68,10 +73,12 @@ std::vector<int> silent_peers(Team& team, Device& device, const void* own) {
 
 std::string advice(DeviceKind kind) {
   return kind == DeviceKind::cuda
-             ? "CUDA IPC between these ranks does not work. Usual causes: containers that do not share namespaces (start them with "
+             ? "CUDA IPC between these ranks does not work. Usual causes: containers that do not share namespaces "
+               "(start them with "
                "--ipc=host --pid=host), --gpus-per-task or --gpu-bind that hides peers (ask for --gpus-per-node and "
                "--gpu-bind=none), or GPUs without peer access (nvidia-smi topo -p2p r)"
-             : "shared memory between these ranks does not work: all ranks of a team must share /dev/shm (in a container: --ipc=host, "
+             : "shared memory between these ranks does not work: all ranks of a team must share /dev/shm (in a "
+               "container: --ipc=host, "
                "or --shm-size=1g)";
 }
 
@@ -94,9 +101,10 @@ Placement choose_device(Team& team, std::optional<DeviceKind> wanted) {
     return placement;
   }
   if (!wanted) {
-    placement.notice = everyone_has_one
-                           ? "fewer GPUs than ranks: running on CPU cores (device host); --device cuda lets ranks share GPUs"
-                           : "no GPU" + (why.empty() ? "" : " (" + why + ")") + ": running on CPU cores (device host)";
+    placement.notice =
+        everyone_has_one
+            ? "fewer GPUs than ranks: running on CPU cores (device host); --device cuda lets ranks share GPUs"
+            : "no GPU" + (why.empty() ? "" : " (" + why + ")") + ": running on CPU cores (device host)";
   }
   return placement;
 }

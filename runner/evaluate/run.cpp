@@ -23,7 +23,9 @@ std::atomic<int>& stop_signal() {
   return signal;
 }
 
-void request_stop(int signal) { stop_signal() = signal; }
+void request_stop(int signal) {
+  stop_signal() = signal;
+}
 
 /// SIGTERM and SIGINT end the sweep after the current evaluation; a second one ends the program.
 void install_signal_handlers() {
@@ -122,7 +124,8 @@ Run::Run(const Options& options, Team& team, std::vector<std::string> command_li
   if (!is_root()) return;
   screen_.emplace(std::cout, std::cerr, Screen::settings_of_terminal());
   std::vector<DeviceRecord> records;
-  for (std::size_t rank = 0; rank < facts_.size(); ++rank) records.push_back(device_record(facts_[rank], team_.places()[rank]));
+  for (std::size_t rank = 0; rank < facts_.size(); ++rank)
+    records.push_back(device_record(facts_[rank], team_.places()[rank]));
   screen_->show_devices(records);
   if (!placement_.notice.empty()) screen_->note(placement_.notice);
   if (placement_.ranks_per_gpu > 1) {
@@ -203,17 +206,27 @@ RunRecord Run::record() const {
 SweepResult Run::execute() {
   open_journal();
   install_signal_handlers();
-  reference_ = std::make_unique<ReferenceSide>(team_, *device_,
-                                               ReferenceOptions{options_.seed, placement_.ranks_per_gpu > 1});
+  reference_ =
+      std::make_unique<ReferenceSide>(team_, *device_, ReferenceOptions{options_.seed, placement_.ranks_per_gpu > 1});
   if (is_root()) {
     journal_->begin(to_record(record()));
     std::size_t rows = 0;
     for (const Item& item : plan_) rows += item.problem->inplace.empty() ? options_.timing.size() : 1;
     screen_->begin(rows, longest_label(plan_));
   }
-  Job job{.options = options_, .resources = resources_, .team = team_, .device = *device_, .reference = *reference_,
-          .watchdog = watchdog_, .profile = profile_, .ranks_per_gpu = placement_.ranks_per_gpu, .logs = folder_ / "logs",
-          .name_prefix = name_prefix_, .seed = options_.seed};
+  const GpuClocks clocks(placement_.kind == DeviceKind::cuda ? device_->facts().uuid : "");
+  Job job{.options = options_,
+          .resources = resources_,
+          .team = team_,
+          .device = *device_,
+          .reference = *reference_,
+          .watchdog = watchdog_,
+          .clocks = clocks,
+          .profile = profile_,
+          .ranks_per_gpu = placement_.ranks_per_gpu,
+          .logs = folder_ / "logs",
+          .name_prefix = name_prefix_,
+          .seed = options_.seed};
   WorkerOptions worker;
   worker.executable = resources_.program("pkb_worker");
   worker.device = placement_.kind;
@@ -223,7 +236,8 @@ SweepResult Run::execute() {
   worker.name_prefix = name_prefix_;
   // From here on there are workers, which must not read this process's memory.
   make_undumpable();
-  const bool judges = std::any_of(plan_.begin(), plan_.end(), [](const Item& item) { return !item.candidate.file.empty(); });
+  const bool judges =
+      std::any_of(plan_.begin(), plan_.end(), [](const Item& item) { return !item.candidate.file.empty(); });
   WorkerPool pool(worker, job.logs, team_.rank(), judges);
   Reporter reporter(journal_ ? &*journal_ : nullptr, screen_ ? &*screen_ : nullptr);
   return sweep(job, pool, plan_, reporter, stop_signal());

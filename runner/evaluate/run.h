@@ -25,7 +25,8 @@ namespace pkb {
 /// --help, --version and --list: true when that was all. Prints on the root.
 bool answer_without_running(const Options& options, Team& team);
 
-/// Ends the program for an error that all ranks came upon, or aborts the job when this rank is alone with it. The text is printed once.
+/// Ends the program for an error that all ranks came upon, or aborts the job when this rank is alone with it. The text
+/// is printed once.
 int leave(Team& team, ExitCode code, const std::string& text);
 
 class Run {
@@ -36,7 +37,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  void plan();                                 ///< and shows it, with --dry-run
+  void plan();  ///< and shows it, with --dry-run
   SweepResult execute();
   /// The root writes results.csv and results.json and the last lines of the table.
   void report(const SweepResult& result);

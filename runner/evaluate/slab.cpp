@@ -13,14 +13,19 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 /// Room of a tensor, never nothing, so that zero-row tensors have an address of their own.
-int64_t room_of(const TensorInstance& tensor) { return aligned(std::max<int64_t>(tensor.capacity_bytes(), 1)); }
+int64_t room_of(const TensorInstance& tensor) {
+  return aligned(std::max<int64_t>(tensor.capacity_bytes(), 1));
+}
 
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
-  for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * std::max<int64_t>(shape[axis], 1);
+  for (std::size_t axis = shape.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * std::max<int64_t>(shape[axis], 1);
   return strides;
 }
 
@@ -79,7 +84,8 @@ protocol::ScalarMessage param_message(const std::string& name, double value) {
   return scalar_message(name, whole ? Scalar(static_cast<int64_t>(value)) : Scalar(value));
 }
 
-/// Integers, and what is only moved. Sums that happen to be exact (a case with whole numbers) may differ in the sign of zero.
+/// Integers, and what is only moved. Sums that happen to be exact (a case with whole numbers) may differ in the sign of
+/// zero.
 bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance) {
   if (!tolerance.exact()) return false;
   const ToleranceSpec& declared = output.spec->tolerance;
@@ -167,7 +173,9 @@ SlabLayout::SlabLayout(const Instance& instance, int slots) : slots_(slots) {
   }
 }
 
-int64_t SlabLayout::bytes_of_slot(const Instance& instance) { return SlabLayout(instance, 1).bytes(); }
+int64_t SlabLayout::bytes_of_slot(const Instance& instance) {
+  return SlabLayout(instance, 1).bytes();
+}
 
 int64_t SlabLayout::rows(int slot, std::size_t index) const {
   return rows_[index] < 0 ? -1 : slot * slot_bytes_ + rows_[index];
@@ -182,7 +190,8 @@ protocol::ArgumentsMessage arguments_of(const Instance& instance, const SlabLayo
   }
   for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
     append(message.outputs, instance.outputs[i],
-           tensor_message(instance.outputs[i], layout ? layout->output(slot, i) : -1, layout ? layout->rows(slot, i) : -1));
+           tensor_message(instance.outputs[i], layout ? layout->output(slot, i) : -1,
+                          layout ? layout->rows(slot, i) : -1));
   }
   for (const auto& [name, value] : instance.params) message.params.push_back(param_message(name, value));
   for (const auto& [name, value] : scalars) message.scalars.push_back(scalar_message(name, value));
@@ -192,7 +201,8 @@ protocol::ArgumentsMessage arguments_of(const Instance& instance, const SlabLayo
 Slab::Slab(Device& device, Stream stream, const protocol::Json& handle, SlabLayout layout)
     : device_(device), stream_(stream), layout_(std::move(layout)) {
   const MemoryHandle memory = protocol::handle_from_json(handle);
-  if (memory.bytes < static_cast<uint64_t>(layout_.bytes())) throw Error("the worker's slab is smaller than was asked for");
+  if (memory.bytes < static_cast<uint64_t>(layout_.bytes()))
+    throw Error("the worker's slab is smaller than was asked for");
   base_ = static_cast<char*>(device_.open(memory));
 }
 
@@ -274,8 +284,9 @@ bool Slab::output_matches(const TensorInstance& output, const Tolerance& toleran
   const auto comparison = device_.compare(got, expected.data, output.dtype, elements, rule, stream_);
   errors.max_absolute = std::max(errors.max_absolute, comparison.max_absolute);
   errors.max_relative = std::max(errors.max_relative, comparison.max_relative);
-  const bool too_far = tolerance.frobenius > 0 && !(comparison.squares_difference <= tolerance.frobenius * tolerance.frobenius *
-                                                                                        comparison.squares_expected);
+  const bool too_far =
+      tolerance.frobenius > 0 &&
+      !(comparison.squares_difference <= tolerance.frobenius * tolerance.frobenius * comparison.squares_expected);
   if (comparison.wrong == 0 && !too_far) return true;
   describe(comparison, output, detail);
   return false;

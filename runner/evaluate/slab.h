@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The slab: one allocation of the worker that holds the inputs and outputs of several draws. The rank maps it, writes inputs into
-// it and compares the outputs where they are.
+// The slab: one allocation of the worker that holds the inputs and outputs of several draws. The rank maps it, writes
+// inputs into it and compares the outputs where they are.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace pkb {
 
-/// Where every tensor of every slot lies. By capacity, hence the same on all ranks and in all cases of one parameter set.
+/// Where every tensor of every slot lies. By capacity, hence the same on all ranks and in all cases of one parameter
+/// set.
 class SlabLayout {
  public:
   SlabLayout(const Instance& instance, int slots);
@@ -27,7 +28,7 @@ class SlabLayout {
 
   int64_t input(int slot, std::size_t index) const { return slot * slot_bytes_ + inputs_[index]; }
   int64_t output(int slot, std::size_t index) const { return slot * slot_bytes_ + outputs_[index]; }
-  int64_t rows(int slot, std::size_t index) const;          ///< of a dynamic output; -1 for others
+  int64_t rows(int slot, std::size_t index) const;  ///< of a dynamic output; -1 for others
 
  private:
   int slots_ = 0;

@@ -26,12 +26,12 @@ class Reporter {
 
 struct SweepResult {
   int passed = 0, failed = 0, skipped = 0, harness_errors = 0;
-  bool stopped = false;            ///< by a signal
+  bool stopped = false;  ///< by a signal
   int exit_code() const;
 };
 
-/// Collective. Evaluates the plan in order; an item that an earlier run of the same journal has done is passed over. Ends early when
-/// `stop` becomes non-zero on any rank.
+/// Collective. Evaluates the plan in order; an item that an earlier run of the same journal has done is passed over.
+/// Ends early when `stop` becomes non-zero on any rank.
 SweepResult sweep(Job& job, WorkerPool& pool, const std::vector<Item>& plan, Reporter& reporter,
                   const std::atomic<int>& stop);
 

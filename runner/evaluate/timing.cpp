@@ -49,9 +49,7 @@ std::vector<int32_t> shuffled_order(int calls, int draws, std::mt19937_64& rando
 /// Sums over rounds for one side.
 class Collector {
  public:
-  explicit Collector(Team& team) : team_(team) {
-    call_us_.resize(static_cast<std::size_t>(team.size()));
-  }
+  explicit Collector(Team& team) : team_(team) { call_us_.resize(static_cast<std::size_t>(team.size())); }
 
   /// Collective. `headline`: the round's event and wall time count. The slowest rank counts, round by round.
   void add(const TimeReply& reply, std::size_t calls, bool headline) {
@@ -111,7 +109,11 @@ class ModeTimer {
  public:
   ModeTimer(Job& job, Contestant* contestant, const Instance& instance, std::string mode, int draws,
             CorrectnessReport& report)
-      : job_(job), contestant_(contestant), instance_(instance), mode_(std::move(mode)), report_(report),
+      : job_(job),
+        contestant_(contestant),
+        instance_(instance),
+        mode_(std::move(mode)),
+        report_(report),
         random_(job.seed ^ static_cast<uint64_t>(instance.problem->id)) {
     plan_.draws = draws;
   }
@@ -223,7 +225,8 @@ class ModeTimer {
   }
 
   /// Rounds of at most as many calls as there are draws; both sides get the same order.
-  void headline_pass(const Side& reference, Collector& reference_times, Collector& candidate_times, TimingResult& result) {
+  void headline_pass(const Side& reference, Collector& reference_times, Collector& candidate_times,
+                     TimingResult& result) {
     const bool time_reference = reference_not_captured_.empty();
     const bool time_candidate = contestant_ && candidate_not_captured_.empty();
     if (!time_reference) result.reference.null_reason = reference_not_captured_;
@@ -236,7 +239,21 @@ class ModeTimer {
       if (time_reference) reference_times.add(reference(request), count, true);
       if (!time_candidate) continue;
       candidate_times.add(candidate_side(*contestant_)(request), count, true);
+      read_clocks(result);
       compare(calls);
+    }
+  }
+
+  /// Right after a timed loop, before the clock falls.
+  void read_clocks(TimingResult& result) {
+    const GpuClocks::Reading mine = job_.clocks.read();
+    const double lowest = -job_.team.maximum(mine.sm_mhz > 0 ? -mine.sm_mhz : -HUGE_VAL);
+    if (!std::isfinite(lowest)) return;
+    if (!(result.sm_clock_mhz <= lowest)) result.sm_clock_mhz = lowest;
+    for (const std::string& reasons : job_.team.all_gather(mine.throttle)) {
+      if (!reasons.empty() && result.throttle.find(reasons) == std::string::npos) {
+        result.throttle += (result.throttle.empty() ? "" : " ") + reasons;
+      }
     }
   }
 

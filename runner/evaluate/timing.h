@@ -20,18 +20,22 @@ struct TimingPlan {
   bool l2_warm = false;
 };
 
-/// As many draws as iterations when they fit a tenth of the memory, else the largest number from 2 up that does (1 for a giant).
+/// As many draws as iterations when they fit a tenth of the memory, else the largest number from 2 up that does (1 for
+/// a giant).
 int draws_that_fit(Job& job, const Instance& instance, int iterations);
 
 struct TimingResult {
   TimingPlan plan;
-  std::string baseline;            ///< the fastest
+  std::string baseline;  ///< the fastest
   SideTimes reference, candidate;
+  double sm_clock_mhz =
+      kNoValue;          ///< the lowest over ranks, right after the candidate's timed loops; none where it is unknown
+  std::string throttle;  ///< what held the clock down on any rank
 };
 
-/// Collective. Times one mode ("stream", "isolated", "graph") of both sides, or of the reference alone when `contestant` is null.
-/// Every timed output is compared; throws EvaluationEnded(mismatch) when one is wrong. `contestant` is set up for `instance` with
-/// draws_that_fit() slots.
+/// Collective. Times one mode ("stream", "isolated", "graph") of both sides, or of the reference alone when
+/// `contestant` is null. Every timed output is compared; throws EvaluationEnded(mismatch) when one is wrong.
+/// `contestant` is set up for `instance` with draws_that_fit() slots.
 TimingResult time_mode(Job& job, Contestant* contestant, const Instance& instance, const std::string& mode, int draws,
                        CorrectnessReport& report);
 

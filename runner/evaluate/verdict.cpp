@@ -15,8 +15,8 @@ void together(Team& team, const std::function<void()>& local) {
   const auto failures = team.all_gather(failure);
   for (std::size_t rank = 0; rank < failures.size(); ++rank) {
     if (failures[rank].empty()) continue;
-    throw EvaluationEnded({"harness_error", "rank " + std::to_string(rank) + ": " + failures[rank],
-                           static_cast<int>(rank), {}});
+    throw EvaluationEnded(
+        {"harness_error", "rank " + std::to_string(rank) + ": " + failures[rank], static_cast<int>(rank), {}});
   }
 }
 

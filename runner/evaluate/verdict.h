@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How an evaluation ends early. All ranks throw and catch the same thing at the same place: what one rank alone sees is first
-// agreed upon.
+// How an evaluation ends early. All ranks throw and catch the same thing at the same place: what one rank alone sees is
+// first agreed upon.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace pkb {
 struct Verdict {
   std::string status = "passed";
   std::string reason;
-  int rank = -1;                       ///< that failed; -1: all or none
+  int rank = -1;  ///< that failed; -1: all or none
   MismatchDetail mismatch;
 };
 
@@ -31,7 +31,8 @@ class EvaluationEnded : public std::runtime_error {
   Verdict verdict_;
 };
 
-/// Collective. Runs `local` here; when it throws on any rank, all throw EvaluationEnded(harness_error) naming rank and cause.
+/// Collective. Runs `local` here; when it throws on any rank, all throw EvaluationEnded(harness_error) naming rank and
+/// cause.
 void together(Team& team, const std::function<void()>& local);
 
 /// Ends the evaluation with the cause when the call did not succeed everywhere.

@@ -260,7 +260,9 @@ void add_protocol(std::vector<OptionSpec>& table, const Options& defaults) {
       number<uint64_t>(
           &Options::seed, [](uint64_t) { return true; }, natural),
       value_of(&Options::seed));
-  add(kRunner, "skew", '\0', nullptr, "delays random ranks before calls, so that a missing barrier shows",
+  add(kRunner, "skew", '\0', nullptr,
+      "delays ranks at random before the calls of every trial, not of every second one, so that a missing barrier "
+      "shows",
       flag(&Options::skew), value_of(&Options::skew));
   add(kRunner, "timeout", '\0', "S",
       fmt::format("seconds a call of a candidate may take (default {})", defaults.timeout_s),

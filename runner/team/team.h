@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPI: who is here, and agreement between the ranks of a team. Nothing blocks in MPI: every call is started non-blocking and
-// polled with short sleeps, so that a rank can watch its worker meanwhile.
+// MPI: who is here, and agreement between the ranks of a team. Nothing blocks in MPI: every call is started
+// non-blocking and polled with short sleeps, so that a rank can watch its worker meanwhile.
 #pragma once
 
 #include <mpi.h>
@@ -19,21 +19,21 @@ namespace pkb {
 
 using Clock = std::chrono::steady_clock;
 
-/// Makes this process's memory unreadable for other processes of the same user, its workers among them (root excepted: workers
-/// give up what lets root read it). Call first in main. MPI's single-copy transports read a peer's memory, so MpiSession turns
-/// them off.
+/// Makes this process's memory unreadable for other processes of the same user, its workers among them (root excepted:
+/// workers give up what lets root read it). Call first in main. MPI's single-copy transports read a peer's memory, so
+/// MpiSession turns them off.
 void make_undumpable();
 
 /// Ends the whole job at once with this exit code; print the reason first. Without MPI, or alone, just exits.
 [[noreturn]] void abort_job(int code);
 
-/// MPI_Init_thread ... MPI_Finalize. Refuses singletons: a launcher's environment that speaks of more ranks than MPI does
-/// (SLURM_NTASKS in a step, OMPI_COMM_WORLD_SIZE, PMI_SIZE, PMIX) throws UsageError with the fix.
+/// MPI_Init_thread ... MPI_Finalize. Refuses singletons: a launcher's environment that speaks of more ranks than MPI
+/// does (SLURM_NTASKS in a step, OMPI_COMM_WORLD_SIZE, PMI_SIZE, PMIX) throws UsageError with the fix.
 class MpiSession {
  public:
   MpiSession(int& argc, char**& argv);
-  /// Finalises. When an exception is passing through a multi-rank job it aborts the job with exit code 3 instead, before anyone
-  /// can print the exception: catch inside, print, abort_job.
+  /// Finalises. When an exception is passing through a multi-rank job it aborts the job with exit code 3 instead,
+  /// before anyone can print the exception: catch inside, print, abort_job.
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
@@ -49,7 +49,7 @@ class MpiSession {
 /// Where a rank is. Gathered once, at start.
 struct RankPlace {
   int rank = 0;
-  int node = 0;                      ///< index of its node (ranks that share memory, and boot id)
+  int node = 0;  ///< index of its node (ranks that share memory, and boot id)
   int local_rank = 0;
   int local_size = 0;
   std::string host;
@@ -78,11 +78,12 @@ class Team {
   void barrier();
   bool all(bool mine);
   std::vector<std::vector<double>> all_gather(std::span<const double> contribution);  ///< lengths may differ
-  double maximum(double mine);           ///< NaN when any rank's is
+  double maximum(double mine);                                                        ///< NaN when any rank's is
 
-  /// A failure here that others should not wait for: wakes every rank that polls `alarm`. `evaluation` tells late alarms apart.
+  /// A failure here that others should not wait for: wakes every rank that polls `alarm`. `evaluation` tells late
+  /// alarms apart.
   void raise_alarm(uint64_t evaluation);
-  bool alarm(uint64_t evaluation);       ///< has another rank raised it?
+  bool alarm(uint64_t evaluation);  ///< has another rank raised it?
 
  private:
   void find_places();
@@ -93,8 +94,8 @@ class Team {
   std::unique_ptr<AlarmBell> bell_;
 };
 
-/// Watches the trusted side: when a step takes longer than its deadline the job ends with exit code 3 and `what` on standard
-/// error (a reference that deadlocks cannot be interrupted). One object a process; steps do not nest.
+/// Watches the trusted side: when a step takes longer than its deadline the job ends with exit code 3 and `what` on
+/// standard error (a reference that deadlocks cannot be interrupted). One object a process; steps do not nest.
 class Watchdog {
  public:
   Watchdog();

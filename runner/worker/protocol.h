@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank and its worker say to each other over a socket pair. A frame is a fixed header and a MessagePack body. The rank
-// sends one request at a time; until the worker has sent its reply it may send `exchange` messages, each of which the rank
-// answers. The worker is hostile: the rank checks every length and every field it reads.
+// What a rank and its worker say to each other over a socket pair. A frame is a fixed header and a MessagePack body.
+// The rank sends one request at a time; until the worker has sent its reply it may send `exchange` messages, each of
+// which the rank answers. The worker is hostile: the rank checks every length and every field it reads.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace pkb::protocol {
 
 using Json = nlohmann::json;
 
-constexpr uint32_t kMagic = 0x3142'4b50;             // "PKB1"
+constexpr uint32_t kMagic = 0x3142'4b50;  // "PKB1"
 constexpr uint64_t kMaximumBody = 64ull << 20;
 
 enum class Type : uint32_t {
@@ -36,8 +36,8 @@ enum class Type : uint32_t {
   quit = 10,       ///< {}
   exchanged = 11,  ///< answer to `exchange`: {status, texts: [..]}
   // worker -> rank
-  reply = 32,      ///< {ok, kind, reason, ...}: kind is a failure word (load_error, setup_error, runtime_error) when not ok
-  exchange = 33,   ///< {what, group, text}: contribute `text` to the group's exchange `what`
+  reply = 32,  ///< {ok, kind, reason, ...}: kind is a failure word (load_error, setup_error, runtime_error) when not ok
+  exchange = 33,  ///< {what, group, text}: contribute `text` to the group's exchange `what`
 };
 
 struct Frame {
@@ -51,7 +51,7 @@ enum class ReadStatus { frame, timeout, closed, malformed };
 struct ReadResult {
   ReadStatus status = ReadStatus::closed;
   Frame frame;
-  std::string reason;      ///< of malformed
+  std::string reason;  ///< of malformed
 };
 
 /// Framed messages over one end of a socket pair (owned). Never throws for what the other side does.
@@ -63,9 +63,10 @@ class Channel {
   Channel& operator=(Channel&& other) noexcept;
 
   int descriptor() const { return descriptor_; }
-  bool send(Type type, const Json& body, Clock::time_point deadline);   ///< false: the other side is gone or does not read
-  ReadResult receive(Clock::time_point deadline);                       ///< sleeps in poll(2)
-  std::optional<ReadResult> poll();                                     ///< what has arrived, without waiting
+  bool send(Type type, const Json& body,
+            Clock::time_point deadline);           ///< false: the other side is gone or does not read
+  ReadResult receive(Clock::time_point deadline);  ///< sleeps in poll(2)
+  std::optional<ReadResult> poll();                ///< what has arrived, without waiting
 
  private:
   ReadResult take_arrived();  ///< timeout: no whole frame yet
@@ -74,11 +75,11 @@ class Channel {
   std::string buffer_;
 };
 
-Json to_json(const MemoryHandle& handle);                // payload as binary
-MemoryHandle handle_from_json(const Json& json);         // throws Error for anything malformed
+Json to_json(const MemoryHandle& handle);         // payload as binary
+MemoryHandle handle_from_json(const Json& json);  // throws Error for anything malformed
 
-/// Throws Error("malformed message: ...") unless `reply` is what a worker may answer to `request` with this body. WorkerSession
-/// checks every reply, so that its callers may read the fields of a reply without care.
+/// Throws Error("malformed message: ...") unless `reply` is what a worker may answer to `request` with this body.
+/// WorkerSession checks every reply, so that its callers may read the fields of a reply without care.
 void check_reply(Type request, const Json& request_body, const Json& reply);
 
 /// The arguments of one call, as they cross the socket. Offsets count from the slab's start; -1: absent.
@@ -113,15 +114,15 @@ void from_json(const Json& json, ArgumentsMessage& message);
 /// `time`. Before the loop the ranks are aligned by the device barrier, if `align`.
 struct TimeRequest {
   enum class Mode : int32_t {
-    burst = 0,      ///< calls back to back, one event pair around all of them
-    each = 1,       ///< calls back to back with an event between calls: per-call times
-    isolated = 2,   ///< each call alone: flush, align, event, call, event, synchronise
-    graph = 3,      ///< the calls captured as one graph, which is kept and replayed once, not timed
-    warm_up = 4,    ///< calls back to back, not timed
-    replay = 5,     ///< the graph kept by `graph`, replayed once and timed (inputs may have been drawn anew in place)
+    burst = 0,     ///< calls back to back, one event pair around all of them
+    each = 1,      ///< calls back to back with an event between calls: per-call times
+    isolated = 2,  ///< each call alone: flush, align, event, call, event, synchronise
+    graph = 3,     ///< the calls captured as one graph, which is kept and replayed once, not timed
+    warm_up = 4,   ///< calls back to back, not timed
+    replay = 5,    ///< the graph kept by `graph`, replayed once and timed (inputs may have been drawn anew in place)
   };
   Mode mode = Mode::burst;
-  std::vector<int32_t> draws;     ///< the draw of each call, in order
+  std::vector<int32_t> draws;  ///< the draw of each call, in order
   bool align = true;
 };
 void to_json(Json& json, const TimeRequest& request);
@@ -131,9 +132,9 @@ struct TimeReply {
   double event_us = 0;            ///< whole loop (burst, each, graph); sum of calls (isolated)
   double wall_us = 0;             ///< the worker's clock around the loop, synchronisation included
   double tail_us = 0;             ///< how long a device-wide synchronisation took after the end event was done
-  std::vector<double> call_us{};    ///< each, isolated
+  std::vector<double> call_us{};  ///< each, isolated
   int threads_before = 0, threads_after = 0;
-  std::string not_captured{};       ///< graph: why it could not be captured; empty: it was
+  std::string not_captured{};  ///< graph: why it could not be captured; empty: it was
 };
 void to_json(Json& json, const TimeReply& reply);
 void from_json(const Json& json, TimeReply& reply);

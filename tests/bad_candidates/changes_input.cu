@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Zeroes its input before it does anything else, so that a reference that ran later on the same memory would agree with it. Must
-// get: mismatch, naming the input.
+// Zeroes its input before it does anything else, so that a reference that ran later on the same memory would agree with
+// it. Must get: mismatch, naming the input.
 #include <pkb/candidate.h>
 
 extern "C" int pkb_setup(const pkb_context*, const pkb_arguments*, void** state) {

@@ -9,6 +9,8 @@ extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments*, void*
   return context->symmetric_alloc(context, "world", 4096 * (1 + context->rank), &memory);
 }
 
-extern "C" int pkb_run(void*, const pkb_arguments*, cudaStream_t) { return 0; }
+extern "C" int pkb_run(void*, const pkb_arguments*, cudaStream_t) {
+  return 0;
+}
 
 extern "C" void pkb_teardown(void*) {}

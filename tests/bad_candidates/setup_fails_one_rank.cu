@@ -8,6 +8,8 @@ extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments*, void*
   return context->rank == context->world - 1 ? 7 : 0;
 }
 
-extern "C" int pkb_run(void*, const pkb_arguments*, cudaStream_t) { return 0; }
+extern "C" int pkb_run(void*, const pkb_arguments*, cudaStream_t) {
+  return 0;
+}
 
 extern "C" void pkb_teardown(void*) {}

@@ -6,15 +6,16 @@
  *   int  pkb_run(void* state, const pkb_arguments*, cudaStream_t stream);
  *   void pkb_teardown(void* state);
  *
- * It is compiled to a shared object (nvcc, or pkb's host compiler for the `host` device) and loaded by a worker process,
- * one worker a rank. Return 0 for success; any other value fails the evaluation with that number in the reason.
+ * It is compiled to a shared object (nvcc, or pkb's host compiler for the `host` device) and loaded by a worker
+ * process, one worker a rank. Return 0 for success; any other value fails the evaluation with that number in the
+ * reason.
  *
- * pkb_setup     Collective: every rank calls it with the same sequence of service calls. Not timed. Tensors carry names,
- *               dtypes, shapes and capacities, their data pointers are null. Allocate and exchange everything here.
- * pkb_run       Timed. Enqueue the work on `stream` and return without synchronising. Everything in the arguments is
- *               authoritative for this call: pointers, shapes (within capacity) and scalars may change from call to call.
- *               May be captured into a CUDA graph and replayed: no allocation, no service call, no host read.
- * pkb_teardown  Collective. Release what setup made, except what the services gave: the harness frees that.
+ * pkb_setup     Collective: every rank calls it with the same sequence of service calls. Not timed. Tensors carry
+ * names, dtypes, shapes and capacities, their data pointers are null. Allocate and exchange everything here. pkb_run
+ * Timed. Enqueue the work on `stream` and return without synchronising. Everything in the arguments is authoritative
+ * for this call: pointers, shapes (within capacity) and scalars may change from call to call. May be captured into a
+ * CUDA graph and replayed: no allocation, no service call, no host read. pkb_teardown  Collective. Release what setup
+ * made, except what the services gave: the harness frees that.
  */
 #ifndef PKB_CANDIDATE_H
 #define PKB_CANDIDATE_H
@@ -56,16 +57,17 @@ typedef enum pkb_place {
 
 /* One tensor. `stride` counts elements. A rank-0 tensor has ndim 0 and one element. Zero-row tensors are legal. */
 typedef struct pkb_tensor {
-  void* data;            /* null in setup, and in a run when the tensor is absent on this rank */
-  int32_t dtype;         /* pkb_dtype */
-  int32_t ndim;          /* may differ by rank */
+  void* data;    /* null in setup, and in a run when the tensor is absent on this rank */
+  int32_t dtype; /* pkb_dtype */
+  int32_t ndim;  /* may differ by rank */
   int64_t shape[PKB_MAX_NDIM];
   int64_t stride[PKB_MAX_NDIM];
-  int32_t place;         /* pkb_place */
+  int32_t place; /* pkb_place */
   int32_t reserved;
-  int64_t capacity;      /* elements: the maximum over ranks, cases and draws. Size buffers for this */
-  int64_t* rows;         /* dynamic outputs: device address where the candidate writes the number of rows; else null */
-  void* const* peers;    /* with --io symmetric: this tensor's address on every rank of the world (host array); else null */
+  int64_t capacity; /* elements: the maximum over ranks, cases and draws. Size buffers for this */
+  int64_t* rows;    /* dynamic outputs: device address where the candidate writes the number of rows; else null */
+  void* const*
+      peers; /* with --io symmetric: this tensor's address on every rank of the world (host array); else null */
 } pkb_tensor;
 
 /* A named argument: one tensor, or a list of tensors (is_list, also when count is 1 or 0). */
@@ -82,19 +84,19 @@ typedef enum pkb_scalar_kind {
   PKB_SCALAR_FLOAT = 2,
   PKB_SCALAR_BOOLEAN = 3, /* in `integer` */
   PKB_SCALAR_STRING = 4,
-  PKB_SCALAR_LIST = 5,    /* integers; a nested list is flat with a shape */
-  PKB_SCALAR_GROUP = 6    /* the name of a group, in `string` */
+  PKB_SCALAR_LIST = 5, /* integers; a nested list is flat with a shape */
+  PKB_SCALAR_GROUP = 6 /* the name of a group, in `string` */
 } pkb_scalar_kind;
 
 typedef struct pkb_scalar {
   const char* name;
-  int32_t kind;          /* pkb_scalar_kind */
-  int32_t ndim;          /* of a list */
-  int64_t integer;       /* also set for floats (truncated) */
-  double real;           /* also set for integers and booleans */
+  int32_t kind;    /* pkb_scalar_kind */
+  int32_t ndim;    /* of a list */
+  int64_t integer; /* also set for floats (truncated) */
+  double real;     /* also set for integers and booleans */
   const char* string;
   const int64_t* list;
-  const int64_t* shape;  /* ndim extents of a list */
+  const int64_t* shape; /* ndim extents of a list */
 } pkb_scalar;
 
 typedef struct pkb_arguments {
@@ -118,20 +120,21 @@ typedef struct pkb_group {
 } pkb_group;
 
 typedef struct pkb_device_facts {
-  int32_t is_host;        /* 1: the host device (CUDA on CPU cores) */
+  int32_t is_host; /* 1: the host device (CUDA on CPU cores) */
   int32_t sm_count;
   int32_t cc_major;
   int32_t cc_minor;
   int32_t warp_size;
-  int32_t multicast;      /* 1: multicast is available and was asked for */
-  int32_t ranks_per_gpu;  /* more than 1: ranks take turns on one GPU, spinning waits are slow */
+  int32_t multicast;     /* 1: multicast is available and was asked for */
+  int32_t ranks_per_gpu; /* more than 1: ranks take turns on one GPU, spinning waits are slow */
   int32_t reserved;
   int64_t l2_bytes;
   int64_t shared_bytes_per_block; /* opt-in maximum */
   int64_t global_bytes;
 } pkb_device_facts;
 
-/* A buffer that every member of a group allocated and that every member can address. Zero at first, 256-byte aligned. */
+/* A buffer that every member of a group allocated and that every member can address. Zero at first, 256-byte aligned.
+ */
 typedef struct pkb_symmetric {
   void* local;
   void* const* peers;            /* [group size] addresses, peers[index] == local. Host array, valid until teardown */
@@ -176,7 +179,9 @@ PKB_EXPORT void pkb_teardown(void* state);
 /* What this header adds to a candidate: the ABI it was built for, and the last error of the CUDA runtime it was linked
  * with (several runtimes can live in one process; each sees its own launch errors only). */
 #ifdef __CUDACC__
-PKB_EXPORT __attribute__((weak)) int pkb_abi_version(void) { return PKB_ABI_VERSION; }
+PKB_EXPORT __attribute__((weak)) int pkb_abi_version(void) {
+  return PKB_ABI_VERSION;
+}
 PKB_EXPORT __attribute__((weak)) int pkb_last_error(const char** text) {
   const cudaError_t error = cudaGetLastError();
   *text = cudaGetErrorString(error);

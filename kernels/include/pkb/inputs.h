@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an `inputs.cpp` may include: inputs that the catalogue's draw expressions cannot say. It is compiled into the
-// problem's reference and runs on the trusted side. In the catalogue such a tensor has `draw: custom`, or `draw: custom(name)`
-// in a case.
+// problem's reference and runs on the trusted side. In the catalogue such a tensor has `draw: custom`, or `draw:
+// custom(name)` in a case.
 //
 //   void draw(const pkb::DrawRequest& request, const pkb::Draws& draws, pkb::DrawnInputs& out);
 //   PKB_INPUTS(draw)
@@ -26,24 +26,27 @@ namespace pkb {
 struct DrawRequest {
   int rank = 0;
   int world = 1;
-  std::string case_name;                               ///< "default" for the first case
-  int64_t draw = 0;                                    ///< index of the draw; every draw differs
-  std::map<std::string, double, std::less<>> params;   ///< the problem's parameters, W and r
+  std::string case_name;                              ///< "default" for the first case
+  int64_t draw = 0;                                   ///< index of the draw; every draw differs
+  std::map<std::string, double, std::less<>> params;  ///< the problem's parameters, W and r
   std::map<std::string, Scalar, std::less<>> scalars;
-  at::Device device = at::kCPU;                        ///< where the tensors must be
+  at::Device device = at::kCPU;  ///< where the tensors must be
   int64_t param(std::string_view name) const { return static_cast<int64_t>(params.at(std::string(name))); }
 };
 
-/// Base draws: counter-based (Philox over seed, tensor name, rank, draw, element), hence the same bits on every machine and
-/// device, and any rank can make any other rank's. `stream` names an independent sequence; the tensor's name by custom.
-/// Replicated data: pass rank = -1.
+/// Base draws: counter-based (Philox over seed, tensor name, rank, draw, element), hence the same bits on every machine
+/// and device, and any rank can make any other rank's. `stream` names an independent sequence; the tensor's name by
+/// custom. Replicated data: pass rank = -1.
 class Draws {
  public:
   virtual ~Draws() = default;
-  virtual at::Tensor uniform(std::string_view stream, int rank, at::IntArrayRef shape, double low, double high) const = 0;   ///< fp32
-  virtual at::Tensor normal(std::string_view stream, int rank, at::IntArrayRef shape, double mean, double sigma) const = 0;  ///< fp32
-  virtual at::Tensor integers(std::string_view stream, int rank, at::IntArrayRef shape, int64_t low, int64_t high) const = 0;  ///< i64, inclusive
-  virtual at::Tensor permutation(std::string_view stream, int rank, int64_t n) const = 0;                                    ///< i64
+  virtual at::Tensor uniform(std::string_view stream, int rank, at::IntArrayRef shape, double low,
+                             double high) const = 0;  ///< fp32
+  virtual at::Tensor normal(std::string_view stream, int rank, at::IntArrayRef shape, double mean,
+                            double sigma) const = 0;  ///< fp32
+  virtual at::Tensor integers(std::string_view stream, int rank, at::IntArrayRef shape, int64_t low,
+                              int64_t high) const = 0;                                     ///< i64, inclusive
+  virtual at::Tensor permutation(std::string_view stream, int rank, int64_t n) const = 0;  ///< i64
   /// The same as above for another draw of the same tensor (redraws: pass attempt > 0).
   virtual const Draws& attempt(int64_t attempt) const = 0;
 };
@@ -56,7 +59,7 @@ inline constexpr const char* kInputsSymbol = "pkb_inputs";
 
 }  // namespace pkb
 
-#define PKB_INPUTS(function)                                                                 \
-  extern "C" __attribute__((visibility("default"))) pkb::InputsFunction pkb_inputs() {       \
-    return function;                                                                         \
+#define PKB_INPUTS(function)                                                           \
+  extern "C" __attribute__((visibility("default"))) pkb::InputsFunction pkb_inputs() { \
+    return function;                                                                   \
   }

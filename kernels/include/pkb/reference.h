@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a reference may include. A reference is one `reference.cpp` that opens with its mathematics in five comment lines and
-// then reads like the PyTorch program it stands for:
+// What a reference may include. A reference is one `reference.cpp` that opens with its mathematics in five comment
+// lines and then reads like the PyTorch program it stands for:
 //
 //   #include <pkb/reference.h>
 //
@@ -12,8 +12,9 @@
 //   }
 //   PKB_REFERENCE(baseline)
 //
-// It runs on the trusted side, on every rank, without gradients, on the current CUDA stream (device `cuda`) or on the CPU
-// (device `host`). It is the baseline whose time the speed-up is taken against: no avoidable copy, cast or synchronisation.
+// It runs on the trusted side, on every rank, without gradients, on the current CUDA stream (device `cuda`) or on the
+// CPU (device `host`). It is the baseline whose time the speed-up is taken against: no avoidable copy, cast or
+// synchronisation.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -33,9 +34,9 @@ namespace pkb {
 
 enum class ReduceOp { sum, max, min, prod, avg };
 
-/// Communication with the verbs of torch.distributed, on the world or on a sub-group. Calls are collective over the group
-/// and block only as PyTorch's do (CUDA tensors: ordered on the current stream; CPU tensors: until done).
-/// Tensors must be contiguous unless said otherwise; a wrong shape, dtype or device throws pkb::Error with the call's name.
+/// Communication with the verbs of torch.distributed, on the world or on a sub-group. Calls are collective over the
+/// group and block only as PyTorch's do (CUDA tensors: ordered on the current stream; CPU tensors: until done). Tensors
+/// must be contiguous unless said otherwise; a wrong shape, dtype or device throws pkb::Error with the call's name.
 class Comm {
  public:
   virtual ~Comm() = default;
@@ -47,20 +48,25 @@ class Comm {
   virtual int size() const = 0;
 
   virtual void all_reduce(at::Tensor& tensor, ReduceOp op = ReduceOp::sum) = 0;
-  virtual void reduce(at::Tensor& tensor, int dst, ReduceOp op = ReduceOp::sum) = 0;  ///< result on dst, else unspecified
+  virtual void reduce(at::Tensor& tensor, int dst,
+                      ReduceOp op = ReduceOp::sum) = 0;  ///< result on dst, else unspecified
   virtual void broadcast(at::Tensor& tensor, int src) = 0;
   virtual void all_gather_into_tensor(at::Tensor& output, const at::Tensor& input) = 0;
-  virtual void all_gather(std::vector<at::Tensor>& outputs, const at::Tensor& input) = 0;  ///< shapes may differ by rank
+  virtual void all_gather(std::vector<at::Tensor>& outputs,
+                          const at::Tensor& input) = 0;  ///< shapes may differ by rank
   virtual void reduce_scatter_tensor(at::Tensor& output, const at::Tensor& input, ReduceOp op = ReduceOp::sum) = 0;
-  virtual void scatter(at::Tensor& output, const std::vector<at::Tensor>& inputs, int src) = 0;  ///< inputs: on src only
-  virtual void gather(std::vector<at::Tensor>& outputs, const at::Tensor& input, int dst) = 0;   ///< outputs: on dst only
+  virtual void scatter(at::Tensor& output, const std::vector<at::Tensor>& inputs,
+                       int src) = 0;  ///< inputs: on src only
+  virtual void gather(std::vector<at::Tensor>& outputs, const at::Tensor& input,
+                      int dst) = 0;  ///< outputs: on dst only
   /// Rows of axis 0; empty splits: equal parts.
   virtual void all_to_all_single(at::Tensor& output, const at::Tensor& input,
                                  const std::vector<int64_t>& output_splits = {},
                                  const std::vector<int64_t>& input_splits = {}) = 0;
   virtual void all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) = 0;
 
-  /// torch.distributed.batch_isend_irecv: all start together, and are done (in stream order) on return. Peers are group ranks.
+  /// torch.distributed.batch_isend_irecv: all start together, and are done (in stream order) on return. Peers are group
+  /// ranks.
   struct P2p {
     enum class Kind { send, receive } kind;
     at::Tensor tensor;
@@ -80,15 +86,15 @@ using Value = std::variant<std::monostate, at::Tensor, std::vector<at::Tensor>>;
 /// Arguments of one call. Every accessor throws pkb::Error naming the argument that is missing or of another kind.
 class Inputs {
  public:
-  const at::Tensor& operator[](std::string_view name) const;             ///< a tensor that must be present
-  std::optional<at::Tensor> optional(std::string_view name) const;       ///< an optional tensor
-  const std::vector<at::Tensor>& list(std::string_view name) const;      ///< a list of tensors
-  int64_t param(std::string_view name) const;                            ///< a parameter of the problem, or W, or r
+  const at::Tensor& operator[](std::string_view name) const;         ///< a tensor that must be present
+  std::optional<at::Tensor> optional(std::string_view name) const;   ///< an optional tensor
+  const std::vector<at::Tensor>& list(std::string_view name) const;  ///< a list of tensors
+  int64_t param(std::string_view name) const;                        ///< a parameter of the problem, or W, or r
   double real_param(std::string_view name) const;
-  int64_t integer(std::string_view name) const;                          ///< scalars
+  int64_t integer(std::string_view name) const;  ///< scalars
   double real(std::string_view name) const;
   bool boolean(std::string_view name) const;
-  const std::string& string(std::string_view name) const;                ///< also the name of a group
+  const std::string& string(std::string_view name) const;  ///< also the name of a group
   const IntegerList& integers(std::string_view name) const;
   bool is_null(std::string_view name) const;
   bool has_scalar(std::string_view name) const;
@@ -98,8 +104,8 @@ class Inputs {
   std::map<std::string, Scalar, std::less<>> scalars;
 };
 
-/// Named results in any order; an output that is absent on this rank is left out. In-place outputs need not be returned:
-/// the harness takes the argument's tensor when the name is missing.
+/// Named results in any order; an output that is absent on this rank is left out. In-place outputs need not be
+/// returned: the harness takes the argument's tensor when the name is missing.
 using Outputs = std::map<std::string, Value, std::less<>>;
 
 using ReferenceFunction = Outputs (*)(const Inputs&, Comm&);
@@ -121,8 +127,8 @@ inline constexpr const char* kReferenceSymbol = "pkb_reference";
 }  // namespace pkb
 
 /// PKB_REFERENCE(f): one baseline, which also defines the answer. For more, define pkb_reference() by hand.
-#define PKB_REFERENCE(function)                                                                      \
-  extern "C" __attribute__((visibility("default"))) const pkb::Reference* pkb_reference() {          \
-    static const pkb::Reference reference{{{#function, function}}, nullptr};                         \
-    return &reference;                                                                               \
+#define PKB_REFERENCE(function)                                                             \
+  extern "C" __attribute__((visibility("default"))) const pkb::Reference* pkb_reference() { \
+    static const pkb::Reference reference{{{#function, function}}, nullptr};                \
+    return &reference;                                                                      \
   }

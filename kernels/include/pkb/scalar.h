@@ -8,8 +8,8 @@
 
 namespace pkb {
 
-/// The value of a scalar argument: null, integer, float, boolean, string, list of integers (nested: flat, with a shape), or the
-/// name of a group.
+/// The value of a scalar argument: null, integer, float, boolean, string, list of integers (nested: flat, with a
+/// shape), or the name of a group.
 struct IntegerList {
   std::vector<int64_t> values;
   std::vector<int64_t> shape;  ///< {values.size()} for a flat list
