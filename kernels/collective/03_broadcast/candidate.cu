@@ -3,11 +3,11 @@
 // y = x_src on every rank  x_src [M, N] bf16, y [M, N]; the other ranks' x does not matter
 //
 // The root, a scalar of the call, pushes its x to every peer. It hears nothing back: first it looks for room.
-// Small: as packets, in one kernel with one trip over the link. Else: in chunks, pushed and then flagged.
-// Large, more than two ranks: of every W-1 chunks each peer gets one from the root and forwards it to the W-2 others as
-// it comes, so that the root sends x once.
+// Small: as messages, whose words show by themselves that they are there: one kernel, one trip over the link.
+// Larger: each peer gets one of W-1 parts from the root and forwards it to the W-2 others as it comes, so that the root
+// sends x once. Up to 2 MiB a part as messages, above in chunks, pushed and then flagged.
 //
-// Bytes the root sends: (W-1)|x| directly (twice that as packets), |x| forwarded, the least there is.
+// Bytes the root sends: (W-1)|x| directly, |x| forwarded, the least there is.
 // At 365 GB/s a direction 2 MiB take 5.7 us; forwarded for any W, with one more trip for the second hop.
 #include "pkb/candidate.h"
 #include "pkb/pipes.cuh"
@@ -16,64 +16,82 @@ namespace {
 
 using pkb::bf16;
 
-// A second hop costs 3 us, in which a link carries this many bytes.
-constexpr int64_t kBytesWorthAHop = 1 << 20;
+// A second hop costs 1.5 us, in which a link carries this many bytes.
+constexpr int64_t kBytesWorthAHop = 512 << 10;
 
 struct State {
   pkb::Pipes pipes;
-  int forward_channels;
 };
 
-__global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    broadcast_packets(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int src) {
-  const pkb::Message message(n);
+__global__ void __launch_bounds__(pkb::kPipeThreads)
+    broadcast_direct(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share, int src) {
+  const pkb::Message message(share, pkb::vectors_of(n));
+  const auto store = [&](int i, uint4 v) { pkb::store_elements(y, message.first + i, n, v); };
   if (pipes.rank() == src) {
-    pkb::PacketSender out(pipes, message.channel, pipes.others());
+    pkb::MessageSender out(pipes, message.channel, pipes.others());
     out.wait_for_room();
-    for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
-      const uint2 data = pkb::load_packet_data(x, message.first + i, n);
-      for (int k = 0; k < pipes.size() - 1; ++k) out.send(pipes.other(k), i, data);
-      pkb::store_packet_data(y, message.first + i, n, data);
-    }
+    const auto load = [&](int i) { return pkb::load_elements(x, message.first + i, n); };
+    pkb::for_each_vector(message, load, [&](int i, uint4 v) {
+      for (int k = 0; k < pipes.size() - 1; ++k) out.send(pipes.other(k), i, v);
+      store(i, v);
+    });
     out.finish();
   } else {
-    pkb::PacketReceiver in(pipes, message.channel, 1u << src);
-    for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
-      pkb::store_packet_data(y, message.first + i, n, in.receive(src, i));
-    }
+    pkb::MessageReceiver in(pipes, message.channel, 1u << src);
+    pkb::for_each_vector(
+        message, [&](int i) { return in.receive(src, i); }, store);
     in.finish();
   }
 }
 
-__global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    broadcast_direct(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk, int src) {
-  const pkb::Work work(1, chunk);
+// Each peer, in the order of ranks without the root, forwards `part` vectors.
+__global__ void __launch_bounds__(pkb::kPipeThreads)
+    broadcast_forwarded(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int64_t part,
+                        int share, int src) {
+  const pkb::Message message(share, part);
+  const auto vector = [&](int forwarder, int i) { return part * (forwarder - (forwarder > src)) + message.first + i; };
+  const auto store = [&](int forwarder, int i, uint4 v) { pkb::store_elements(y, vector(forwarder, i), n, v); };
   if (pipes.rank() == src) {
-    pkb::ChunkSender out(pipes, work.channel, pipes.others());
-    for (int64_t at = work.first; at < n; at += work.stride) {
-      const int count = pkb::chunk_elements(at, chunk, n);
-      out.wait_for_room();
-      for (int k = 0; k < pipes.size() - 1; ++k) pkb::copy_block(out.chunk(pipes.other(k)), x + at, count);
-      out.hand_over();
-      pkb::copy_block(y + at, x + at, count);
+    pkb::MessageSender out(pipes, message.channel, pipes.others());
+    out.wait_for_room();
+    for (int k = 0; k < pipes.size() - 1; ++k) {
+      const int forwarder = pipes.other(k);
+      pkb::for_each_vector(
+          message, [&](int i) { return pkb::load_elements(x, vector(forwarder, i), n); },
+          [&](int i, uint4 v) {
+            out.send(forwarder, i, v);
+            store(forwarder, i, v);
+          });
     }
-    out.close();
+    out.finish();
   } else {
-    pkb::ChunkReceiver in(pipes, work.channel, 1u << src);
-    for (int64_t at = work.first; at < n; at += work.stride) {
-      in.wait_for_chunks();
-      pkb::copy_block(y + at, in.chunk(src), pkb::chunk_elements(at, chunk, n));
-      in.give_back();
+    const uint32_t peers = pipes.others() & ~(1u << src);
+    pkb::MessageReceiver in(pipes, message.channel, 1u << src), forwarded(pipes, message.channel, peers);
+    pkb::MessageSender out(pipes, message.channel, peers);
+    out.wait_for_room();
+    pkb::for_each_vector(
+        message, [&](int i) { return in.receive(src, i); },
+        [&](int i, uint4 v) {
+          for (int k = 0; k < pipes.size() - 1; ++k) {
+            if (pipes.other(k) != src) out.send(pipes.other(k), i, v);
+          }
+          store(pipes.rank(), i, v);
+        });
+    for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
+      forwarded.receive(i, {}, [&](int forwarder, uint4 v) {
+        if (forwarder != pipes.rank()) store(forwarder, i, v);
+      });
     }
-    in.close();
+    in.finish();
+    forwarded.finish();
+    out.finish();
   }
 }
 
 // The group of W-1 chunks that starts at `at` is one step: each peer forwards one of it, in the order of ranks without
 // the root.
 __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    broadcast_forwarded(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk,
-                        int src) {
+    broadcast_chunks(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk, int src) {
   const pkb::Work work(2, chunk, pipes.size() - 1);
   const uint32_t peers = pipes.others() & ~(1u << src);  // of a rank that is not the root: those that are not either
   const auto start = [&](int64_t at, int forwarder) { return at + int64_t{chunk} * (forwarder - (forwarder > src)); };
@@ -87,7 +105,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       }
       out.hand_over();
     }
-    out.close();
+    out.finish();
   } else if (pipes.rank() == src) {  // the root's own copy
     const int group = chunk * (pipes.size() - 1);
     for (int64_t at = work.first; at < n; at += work.stride) {
@@ -109,8 +127,8 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       pkb::copy_block(y + own, in.chunk(src), count);
       in.give_back();
     }
-    in.close();
-    out.close();
+    in.finish();
+    out.finish();
   } else {  // collect what the others forward
     pkb::ChunkReceiver in(pipes, work.channel, peers);
     for (int64_t at = work.first; at < n; at += work.stride) {
@@ -122,7 +140,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       }
       in.give_back();
     }
-    in.close();
+    in.finish();
   }
 }
 
@@ -130,29 +148,31 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
 
 extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments*, void** state) {
   return pkb::guarded([&] {
-    const int channels = pkb::resident_channels(context, {{broadcast_direct, 1}});
-    *state = new State{pkb::make_pipes(context, channels),
-                       pkb::resident_channels(context, {{broadcast_direct, 1}, {broadcast_forwarded, 2}})};
+    const int channels =
+        pkb::resident_channels(context, {{broadcast_direct, 1}, {broadcast_forwarded, 1}, {broadcast_chunks, 2}});
+    *state = new State{pkb::make_pipes(context, channels)};
   });
 }
 
 extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t stream) {
   return pkb::guarded([&] {
-    const auto& [pipes, forward_channels] = *static_cast<const State*>(state);
+    const pkb::Pipes& pipes = static_cast<const State*>(state)->pipes;
     const pkb::Tensor x = pkb::input(arguments, "x"), y = pkb::output(arguments, "y");
     const int src = static_cast<int>(pkb::scalar_int(arguments, "src"));
-    const int64_t n = x.elements();
     const auto* from = x.data<const bf16>();
     auto* to = y.data<bf16>();
-    if (pkb::suits_packets(pipes, n, pipes.size() - 1)) {
-      const pkb::PacketLaunch launch(n);
-      broadcast_packets<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, src);
-    } else if (x.bytes() * (pipes.size() - 2) <= kBytesWorthAHop) {
-      const pkb::ChunkLaunch launch(pipes.channels, 1, n);
-      broadcast_direct<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk, src);
+    const int peers = pipes.size() - 1;
+    const int64_t n = x.elements(), vectors = pkb::vectors_of(n), part = pkb::divide_up(vectors, peers);
+    const int64_t saved_by_forwarding = x.bytes() * (peers - 1);
+    if (saved_by_forwarding <= kBytesWorthAHop && pkb::fit_messages(pipes.channels, vectors)) {
+      const pkb::MessageLaunch launch(pipes.channels, vectors);
+      broadcast_direct<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, launch.share, src);
+    } else if (pkb::fit_messages(pipes.channels, part)) {
+      const pkb::MessageLaunch launch(pipes.channels, part);
+      broadcast_forwarded<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, part, launch.share, src);
     } else {
-      const pkb::ChunkLaunch launch(forward_channels, 2, n, pipes.size() - 1);
-      broadcast_forwarded<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk, src);
+      const pkb::ChunkLaunch launch(pipes.channels, 2, n, peers);
+      broadcast_chunks<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk, src);
     }
     pkb::check_launch("broadcast");
   });

@@ -4,11 +4,11 @@
 //
 // Additions are in fp32, in rank order, rounded once. The root is a scalar of the call.
 // Every other rank pushes its x to the root, which adds. It hears nothing back: first it looks for room.
-// Small: as packets, in one kernel with one trip over the link. Else: in chunks, pushed and then flagged.
-// Large, more than two ranks: of every W-1 chunks each rank but the root owns one. All push to the owners; an owner
-// adds its chunk and pushes the sum to the root.
+// Small: as messages, whose words show by themselves that they are there: one kernel, one trip over the link.
+// Larger: each rank but the root owns one of W-1 parts. All push to the owners; an owner adds its part and pushes the
+// sum to the root. Up to 2 MiB a part as messages, above in chunks, pushed and then flagged.
 //
-// Bytes on the busiest link: (W-1)|x| directly (twice that as packets), |x| by owners, the least there is.
+// Bytes on the busiest link: (W-1)|x| directly, |x| by owners, the least there is.
 // At 365 GB/s a direction 2 MiB take 5.7 us; by owners for any W, with one more trip for the second hop.
 #include "pkb/candidate.h"
 #include "pkb/pipes.cuh"
@@ -17,66 +17,72 @@ namespace {
 
 using pkb::bf16;
 
-// A second hop costs 3 us, in which a link carries this many bytes.
-constexpr int64_t kBytesWorthAHop = 1 << 20;
+// A second hop costs 1.5 us, in which a link carries this many bytes.
+constexpr int64_t kBytesWorthAHop = 512 << 10;
 
 struct State {
   pkb::Pipes pipes;
-  int owner_channels;
 };
 
-__global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    reduce_packets(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int dst) {
-  const pkb::Message message(n);
+__global__ void __launch_bounds__(pkb::kPipeThreads)
+    reduce_direct(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share, int dst) {
+  const pkb::Message message(share, pkb::vectors_of(n));
+  const auto load = [&](int i) { return pkb::load_elements(x, message.first + i, n); };
   if (pipes.rank() != dst) {
-    pkb::PacketSender out(pipes, message.channel, 1u << dst);
+    pkb::MessageSender out(pipes, message.channel, 1u << dst);
     out.wait_for_room();
-    for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
-      out.send(dst, i, pkb::load_packet_data(x, message.first + i, n));
-    }
+    pkb::for_each_vector(message, load, [&](int i, uint4 v) { out.send(dst, i, v); });
     out.finish();
   } else {
-    pkb::PacketReceiver in(pipes, message.channel, pipes.others());
-    for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
-      const int64_t at = message.first + i;
-      const uint2 mine = pkb::load_packet_data(x, at, n);
-      pkb::Float4 sum{};
-      for (int s = 0; s < pipes.size(); ++s) pkb::add(sum, s == dst ? mine : in.receive(s, i));
-      pkb::store_packet_data(y, at, n, pkb::pack_bf16x4(sum));
-    }
+    pkb::MessageReceiver in(pipes, message.channel, pipes.others());
+    pkb::for_each_vector(message, load, [&](int i, uint4 own) {
+      pkb::Float8 sum{};
+      in.receive(i, own, [&](int, uint4 v) { pkb::add(sum, v); });
+      pkb::store_elements(y, message.first + i, n, pkb::pack_bf16x8(sum));
+    });
     in.finish();
   }
 }
 
-__global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    reduce_direct(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk, int dst) {
-  const pkb::Work work(1, chunk);
-  if (pipes.rank() != dst) {
-    pkb::ChunkSender out(pipes, work.channel, 1u << dst);
-    for (int64_t at = work.first; at < n; at += work.stride) {
-      out.wait_for_room();
-      pkb::copy_block(out.chunk(dst), x + at, pkb::chunk_elements(at, chunk, n));
-      out.hand_over();
-    }
-    out.close();
-  } else {
-    pkb::ChunkReceiver in(pipes, work.channel, pipes.others());
-    for (int64_t at = work.first; at < n; at += work.stride) {
-      const int count = pkb::chunk_elements(at, chunk, n);
-      in.wait_for_chunks();
-      pkb::sum_block(
-          count, pipes.size(), [&](int s) { return s == dst ? x + at : in.chunk(s); },
-          [&](int i, uint4 sum) { pkb::store_elements(y + at, i, count, sum); });
-      in.give_back();
-    }
-    in.close();
+// Each rank but the root, in the order of ranks, owns `part` vectors.
+__global__ void __launch_bounds__(pkb::kPipeThreads)
+    reduce_by_owners(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int64_t part,
+                     int share, int dst) {
+  const pkb::Message message(share, part);
+  const auto vector = [&](int owner, int i) { return part * (owner - (owner > dst)) + message.first + i; };
+  const auto load = [&](int owner) { return [&, owner](int i) { return pkb::load_elements(x, vector(owner, i), n); }; };
+  pkb::MessageSender parts(pipes, message.channel, pipes.others() & ~(1u << dst));
+  parts.wait_for_room();
+  for (int k = 0; k < pipes.size() - 1; ++k) {
+    const int owner = pipes.other(k);
+    if (owner == dst) continue;
+    pkb::for_each_vector(message, load(owner), [&](int i, uint4 v) { parts.send(owner, i, v); });
   }
+  pkb::MessageReceiver in(pipes, message.channel, pipes.others());
+  if (pipes.rank() != dst) {
+    pkb::MessageSender sums(pipes, message.channel, 1u << dst);
+    sums.wait_for_room();
+    pkb::for_each_vector(message, load(pipes.rank()), [&](int i, uint4 own) {
+      pkb::Float8 sum{};
+      in.receive(i, own, [&](int, uint4 v) { pkb::add(sum, v); });
+      sums.send(dst, i, pkb::pack_bf16x8(sum));
+    });
+    sums.finish();
+  } else {
+    for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
+      in.receive(i, {}, [&](int owner, uint4 v) {
+        if (owner != dst) pkb::store_elements(y, vector(owner, i), n, v);
+      });
+    }
+  }
+  in.finish();
+  parts.finish();
 }
 
 // The group of W-1 chunks that starts at `at` is one step: each rank but the root owns one of it, in the order of
 // ranks.
 __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    reduce_by_owners(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk, int dst) {
+    reduce_chunks(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk, int dst) {
   const pkb::Work work(2, chunk, pipes.size() - 1);
   const auto start = [&](int64_t at, int owner) { return at + int64_t{chunk} * (owner - (owner > dst)); };
   if (work.role == 0) {  // send each owner its chunk
@@ -90,7 +96,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       }
       out.hand_over();
     }
-    out.close();
+    out.finish();
   } else if (pipes.rank() != dst) {  // add the own chunk and send the sum to the root
     pkb::ChunkReceiver in(pipes, work.channel, pipes.others());
     pkb::ChunkSender out(pipes, work.channel, 1u << dst);
@@ -106,8 +112,8 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       out.hand_over();
       in.give_back();
     }
-    in.close();
-    out.close();
+    in.finish();
+    out.finish();
   } else {  // collect the sums
     pkb::ChunkReceiver in(pipes, work.channel, pipes.others());
     for (int64_t at = work.first; at < n; at += work.stride) {
@@ -119,7 +125,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       }
       in.give_back();
     }
-    in.close();
+    in.finish();
   }
 }
 
@@ -127,29 +133,31 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
 
 extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments*, void** state) {
   return pkb::guarded([&] {
-    const int channels = pkb::resident_channels(context, {{reduce_direct, 1}});
-    *state = new State{pkb::make_pipes(context, channels),
-                       pkb::resident_channels(context, {{reduce_direct, 1}, {reduce_by_owners, 2}})};
+    const int channels =
+        pkb::resident_channels(context, {{reduce_direct, 1}, {reduce_by_owners, 1}, {reduce_chunks, 2}});
+    *state = new State{pkb::make_pipes(context, channels)};
   });
 }
 
 extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t stream) {
   return pkb::guarded([&] {
-    const auto& [pipes, owner_channels] = *static_cast<const State*>(state);
+    const pkb::Pipes& pipes = static_cast<const State*>(state)->pipes;
     const pkb::Tensor x = pkb::input(arguments, "x"), y = pkb::output(arguments, "y");
     const int dst = static_cast<int>(pkb::scalar_int(arguments, "dst"));
-    const int64_t n = x.elements();
     const auto* from = x.data<const bf16>();
     auto* to = y.data<bf16>();
-    if (pkb::suits_packets(pipes, n, pipes.size() - 1)) {
-      const pkb::PacketLaunch launch(n);
-      reduce_packets<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, dst);
-    } else if (x.bytes() * (pipes.size() - 2) <= kBytesWorthAHop) {
-      const pkb::ChunkLaunch launch(pipes.channels, 1, n);
-      reduce_direct<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk, dst);
+    const int owners = pipes.size() - 1;
+    const int64_t n = x.elements(), vectors = pkb::vectors_of(n), part = pkb::divide_up(vectors, owners);
+    const int64_t saved_by_owners = x.bytes() * (owners - 1);
+    if (saved_by_owners <= kBytesWorthAHop && pkb::fit_messages(pipes.channels, vectors)) {
+      const pkb::MessageLaunch launch(pipes.channels, vectors);
+      reduce_direct<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, launch.share, dst);
+    } else if (pkb::fit_messages(pipes.channels, part)) {
+      const pkb::MessageLaunch launch(pipes.channels, part);
+      reduce_by_owners<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, part, launch.share, dst);
     } else {
-      const pkb::ChunkLaunch launch(owner_channels, 2, n, pipes.size() - 1);
-      reduce_by_owners<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk, dst);
+      const pkb::ChunkLaunch launch(pipes.channels, 2, n, owners);
+      reduce_chunks<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk, dst);
     }
     pkb::check_launch("reduce");
   });

@@ -4,10 +4,10 @@
 //
 // The root, a scalar of the call, pushes block d of its x to rank d; the other ranks only receive.
 // It hears nothing back: first it looks for room, which there is unless a peer is two calls behind.
-// Small: as packets, in one kernel with one trip over the link.
-// Else: in chunks, pushed and then flagged, into rings in the peer's memory; the own block is copied meanwhile.
+// Blocks up to 2 MiB: as messages, whose words show by themselves that they are there: one kernel, one trip over the
+// link. Above: in chunks, pushed and then flagged, into rings in the peer's memory; the own block is copied meanwhile.
 //
-// Bytes: the root sends W-1 blocks (twice that as packets) over one link, which is the limit.
+// Bytes: the root sends W-1 blocks over one link, which is the limit.
 // At 365 GB/s a direction blocks of 2 MiB take 5.7 us with W = 2, 17 with 4, 40 with 8.
 #include "pkb/candidate.h"
 #include "pkb/pipes.cuh"
@@ -21,31 +21,31 @@ struct State {
 };
 
 // n: elements of one block, here and below.
-__global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    scatter_packets(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int src) {
-  const pkb::Message message(n);
+__global__ void __launch_bounds__(pkb::kPipeThreads)
+    scatter_messages(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share, int src) {
+  const pkb::Message message(share, pkb::vectors_of(n));
+  const auto block = [&](int d) {
+    return [&, d](int i) { return pkb::load_elements(x + n * d, message.first + i, n); };
+  };
+  const auto store = [&](int i, uint4 v) { pkb::store_elements(y, message.first + i, n, v); };
   if (pipes.rank() == src) {
-    pkb::PacketSender out(pipes, message.channel, pipes.others());
+    pkb::MessageSender out(pipes, message.channel, pipes.others());
     out.wait_for_room();
-    for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
-      const int64_t at = message.first + i;
-      for (int k = 0; k < pipes.size() - 1; ++k) {
-        const int destination = pipes.other(k);
-        out.send(destination, i, pkb::load_packet_data(x + n * destination, at, n));
-      }
-      pkb::store_packet_data(y, at, n, pkb::load_packet_data(x + n * src, at, n));
+    for (int k = 0; k < pipes.size() - 1; ++k) {
+      const int destination = pipes.other(k);
+      pkb::for_each_vector(message, block(destination), [&](int i, uint4 v) { out.send(destination, i, v); });
     }
+    pkb::for_each_vector(message, block(src), store);
     out.finish();
   } else {
-    pkb::PacketReceiver in(pipes, message.channel, 1u << src);
-    for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
-      pkb::store_packet_data(y, message.first + i, n, in.receive(src, i));
-    }
+    pkb::MessageReceiver in(pipes, message.channel, 1u << src);
+    pkb::for_each_vector(
+        message, [&](int i) { return in.receive(src, i); }, store);
     in.finish();
   }
 }
 
-__global__ void __launch_bounds__(pkb::kPipeThreads, 2)
+__global__ void __launch_bounds__(pkb::kPipeThreads)
     scatter_chunks(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk, int src) {
   const pkb::Work work(1, chunk);
   if (pipes.rank() == src) {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       out.hand_over();
       pkb::copy_block(y + at, x + n * src + at, count);
     }
-    out.close();
+    out.finish();
   } else {
     pkb::ChunkReceiver in(pipes, work.channel, 1u << src);
     for (int64_t at = work.first; at < n; at += work.stride) {
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       pkb::copy_block(y + at, in.chunk(src), pkb::chunk_elements(at, chunk, n));
       in.give_back();
     }
-    in.close();
+    in.finish();
   }
 }
 
@@ -76,7 +76,8 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
 
 extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments*, void** state) {
   return pkb::guarded([&] {
-    *state = new State{pkb::make_pipes(context, pkb::resident_channels(context, {{scatter_chunks, 1}}))};
+    *state = new State{
+        pkb::make_pipes(context, pkb::resident_channels(context, {{scatter_messages, 1}, {scatter_chunks, 1}}))};
   });
 }
 
@@ -88,9 +89,9 @@ extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t
     const int64_t n = y.elements();
     const auto* from = x.data<const bf16>();
     auto* to = y.data<bf16>();
-    if (pkb::suits_packets(pipes, n, pipes.size() - 1)) {
-      const pkb::PacketLaunch launch(n);
-      scatter_packets<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, src);
+    if (pkb::fit_messages(pipes.channels, pkb::vectors_of(n))) {
+      const pkb::MessageLaunch launch(pipes.channels, pkb::vectors_of(n));
+      scatter_messages<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, launch.share, src);
     } else {
       const pkb::ChunkLaunch launch(pipes.channels, 1, n);
       scatter_chunks<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk, src);

@@ -4,10 +4,11 @@
 //
 // Each rank pushes block d of its x to rank d, the next rank first, so that no receiver is hit by all at once.
 // The receiver adds what arrives and its own block in fp32, in rank order, and rounds once.
-// Small: as packets, in one kernel with one trip over the link; a block sends its messages, then waits for the others'.
-// Else: in chunks, pushed and then flagged, into rings in the peer's memory; half of the blocks send, half receive.
+// Blocks up to 2 MiB: as messages, whose words show by themselves that they are there: one kernel, one trip over the
+// link. Above: in chunks, pushed and then flagged, into rings in the peer's memory; half of the blocks send, half
+// receive.
 //
-// Bytes: a rank sends and receives W-1 blocks (twice that as packets).
+// Bytes: a rank sends and receives W-1 blocks over its link.
 // At 365 GB/s a direction blocks of 2 MiB take 5.7 us with W = 2, 17 with 4, 40 with 8.
 #include "pkb/candidate.h"
 #include "pkb/pipes.cuh"
@@ -21,21 +22,22 @@ struct State {
 };
 
 // n: elements of one block, here and below.
-__global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    reduce_scatter_packets(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n) {
-  const pkb::Message message(n);
-  pkb::PacketExchange exchange(pipes, message.channel);
-  for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
-    const int64_t at = message.first + i;
-    for (int k = 0; k < pipes.size() - 1; ++k) {
-      const int destination = pipes.other(k);
-      exchange.send(destination, i, pkb::load_packet_data(x + n * destination, at, n));
-    }
-    const uint2 mine = pkb::load_packet_data(x + n * pipes.rank(), at, n);
-    pkb::Float4 sum{};
-    for (int s = 0; s < pipes.size(); ++s) pkb::add(sum, s == pipes.rank() ? mine : exchange.receive(s, i));
-    pkb::store_packet_data(y, at, n, pkb::pack_bf16x4(sum));
+__global__ void __launch_bounds__(pkb::kPipeThreads)
+    reduce_scatter_messages(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share) {
+  const pkb::Message message(share, pkb::vectors_of(n));
+  pkb::MessageExchange exchange(pipes, message.channel);
+  const auto block = [&](int d) {
+    return [&, d](int i) { return pkb::load_elements(x + n * d, message.first + i, n); };
+  };
+  for (int k = 0; k < pipes.size() - 1; ++k) {
+    const int destination = pipes.other(k);
+    pkb::for_each_vector(message, block(destination), [&](int i, uint4 v) { exchange.send(destination, i, v); });
   }
+  pkb::for_each_vector(message, block(pipes.rank()), [&](int i, uint4 own) {
+    pkb::Float8 sum{};
+    exchange.receive(i, own, [&](int, uint4 v) { pkb::add(sum, v); });
+    pkb::store_elements(y, message.first + i, n, pkb::pack_bf16x8(sum));
+  });
   exchange.finish();
 }
 
@@ -53,7 +55,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       }
       out.hand_over();
     }
-    out.close();
+    out.finish();
   } else {
     pkb::ChunkReceiver in(pipes, work.channel, pipes.others());
     const bf16* own = x + n * pipes.rank();
@@ -65,7 +67,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
           [&](int i, uint4 sum) { pkb::store_elements(y + at, i, count, sum); });
       in.give_back();
     }
-    in.close();
+    in.finish();
   }
 }
 
@@ -73,7 +75,8 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
 
 extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments*, void** state) {
   return pkb::guarded([&] {
-    *state = new State{pkb::make_pipes(context, pkb::resident_channels(context, {{reduce_scatter_chunks, 2}}))};
+    *state = new State{pkb::make_pipes(
+        context, pkb::resident_channels(context, {{reduce_scatter_messages, 1}, {reduce_scatter_chunks, 2}}))};
   });
 }
 
@@ -84,9 +87,9 @@ extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t
     const int64_t n = y.elements();
     const auto* from = x.data<const bf16>();
     auto* to = y.data<bf16>();
-    if (pkb::suits_packets(pipes, n, pipes.size() - 1)) {
-      const pkb::PacketLaunch launch(n);
-      reduce_scatter_packets<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n);
+    if (pkb::fit_messages(pipes.channels, pkb::vectors_of(n))) {
+      const pkb::MessageLaunch launch(pipes.channels, pkb::vectors_of(n));
+      reduce_scatter_messages<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, launch.share);
     } else {
       const pkb::ChunkLaunch launch(pipes.channels, 2, n);
       reduce_scatter_chunks<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk);

@@ -3,11 +3,11 @@
 // y_r[s] = x_s[r]          x_s [W, M, N] bf16, y_r [W, M, N]: block d of rank s goes to rank d
 //
 // Each rank pushes block d of its x to rank d, the next rank first, so that no receiver is hit by all at once.
-// Small: as packets, in one kernel with one trip over the link; a block sends its messages, then waits for the others'.
-// Else: in chunks, pushed and then flagged, into rings in the peer's memory; half of the blocks send, half receive.
-// The own block is copied while the link is busy.
+// Blocks up to 2 MiB: as messages, whose words show by themselves that they are there: one kernel, one trip over the
+// link. Above: in chunks, pushed and then flagged, into rings in the peer's memory; half of the blocks send, half
+// receive. The own block is copied while the link is busy.
 //
-// Bytes: a rank sends and receives W-1 blocks (twice that as packets), and moves what it received on to y.
+// Bytes: a rank sends and receives W-1 blocks over its link, and moves what it received on to y within its memory.
 // At 365 GB/s a direction blocks of 2 MiB take 5.7 us with W = 2, 17 with 4, 40 with 8.
 #include "pkb/candidate.h"
 #include "pkb/pipes.cuh"
@@ -21,23 +21,20 @@ struct State {
 };
 
 // n: elements of one block, here and below.
-__global__ void __launch_bounds__(pkb::kPipeThreads, 2)
-    all_to_all_packets(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n) {
-  const pkb::Message message(n);
-  pkb::PacketExchange exchange(pipes, message.channel);
-  for (int i = threadIdx.x; i < message.count; i += blockDim.x) {
-    const int64_t at = message.first + i;
-    for (int k = 0; k < pipes.size() - 1; ++k) {
-      const int destination = pipes.other(k);
-      exchange.send(destination, i, pkb::load_packet_data(x + n * destination, at, n));
-    }
-    const int64_t own = n * pipes.rank();
-    pkb::store_packet_data(y + own, at, n, pkb::load_packet_data(x + own, at, n));
-    for (int k = 0; k < pipes.size() - 1; ++k) {
-      const int source = pipes.other(k);
-      pkb::store_packet_data(y + n * source, at, n, exchange.receive(source, i));
-    }
+__global__ void __launch_bounds__(pkb::kPipeThreads)
+    all_to_all_messages(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share) {
+  const pkb::Message message(share, pkb::vectors_of(n));
+  pkb::MessageExchange exchange(pipes, message.channel);
+  const auto block = [&](int d) {
+    return [&, d](int i) { return pkb::load_elements(x + n * d, message.first + i, n); };
+  };
+  for (int k = 0; k < pipes.size() - 1; ++k) {
+    const int destination = pipes.other(k);
+    pkb::for_each_vector(message, block(destination), [&](int i, uint4 v) { exchange.send(destination, i, v); });
   }
+  pkb::for_each_vector(message, block(pipes.rank()), [&](int i, uint4 own) {
+    exchange.receive(i, own, [&](int s, uint4 v) { pkb::store_elements(y + n * s, message.first + i, n, v); });
+  });
   exchange.finish();
 }
 
@@ -57,7 +54,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       const int64_t own = n * pipes.rank() + at;
       pkb::copy_block(y + own, x + own, count);
     }
-    out.close();
+    out.finish();
   } else {
     pkb::ChunkReceiver in(pipes, work.channel, pipes.others());
     for (int64_t at = work.first; at < n; at += work.stride) {
@@ -69,7 +66,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
       }
       in.give_back();
     }
-    in.close();
+    in.finish();
   }
 }
 
@@ -77,7 +74,8 @@ __global__ void __launch_bounds__(pkb::kPipeThreads, 2)
 
 extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments*, void** state) {
   return pkb::guarded([&] {
-    *state = new State{pkb::make_pipes(context, pkb::resident_channels(context, {{all_to_all_chunks, 2}}))};
+    *state = new State{
+        pkb::make_pipes(context, pkb::resident_channels(context, {{all_to_all_messages, 1}, {all_to_all_chunks, 2}}))};
   });
 }
 
@@ -88,9 +86,9 @@ extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t
     const int64_t n = x.elements() / pipes.size();
     const auto* from = x.data<const bf16>();
     auto* to = y.data<bf16>();
-    if (pkb::suits_packets(pipes, n, pipes.size() - 1)) {
-      const pkb::PacketLaunch launch(n);
-      all_to_all_packets<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n);
+    if (pkb::fit_messages(pipes.channels, pkb::vectors_of(n))) {
+      const pkb::MessageLaunch launch(pipes.channels, pkb::vectors_of(n));
+      all_to_all_messages<<<launch.blocks, launch.threads, 0, stream>>>(pipes, from, to, n, launch.share);
     } else {
       const pkb::ChunkLaunch launch(pipes.channels, 2, n);
       all_to_all_chunks<<<launch.blocks, pkb::kPipeThreads, 0, stream>>>(pipes, from, to, n, launch.chunk);

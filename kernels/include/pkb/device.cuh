@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device toolkit: what a candidate needs to talk to its peers, and all the inline PTX there is. Every piece that is
-// PTX under nvcc has a host twin, chosen by PKB_HOST_CUDA, so that the same candidate runs on CPU cores.
+// The device toolkit: what a candidate needs to talk to its peers, and all the inline PTX there is. Every piece that
+// is PTX under nvcc has a host twin, chosen by PKB_HOST_CUDA, so that the same candidate runs on CPU cores.
 //
 // Words. A *rank* drives one GPU; a *peer address* is another rank's symmetric memory seen from here. A *flag* is a
 // 32-bit word in symmetric memory that one rank writes and another polls. *System scope* reaches other GPUs, *device
-// scope* this one. "Block" functions are called by all threads of a block, in the same order; the others by any thread.
+// scope* this one. "Block" functions are called by all threads of a block, in the same order; the others by any
+// thread.
 //
-// Memory order in one paragraph. Data stored with ordinary stores is handed over by: stores, __syncthreads, `signal` by
-// one thread (release, cumulative over the barrier); on the other side `wait` by one thread (acquire), __syncthreads,
-// loads. A packet carries its epoch in the same atomic word as its data and needs no order at all. Whoever polls must
-// be resident together with whoever it waits for: size grids with `co_resident_blocks` (pkb/arguments.h).
+// Memory order in one paragraph. Data stored with ordinary stores is handed over by: stores, __syncthreads, `signal`
+// by one thread (release, cumulative over the barrier); on the other side `wait` by one thread (acquire),
+// __syncthreads, loads. A packet carries its epoch in the same atomic word as its data and needs no order at all.
+// Whoever polls must be resident together with whoever it waits for: size grids with `co_resident_blocks`
+// (pkb/arguments.h).
 //
-//   1 peers    2 flags    3 packets    4 epochs    5 barriers    6 vectors and copies    7 bf16    8 reductions
+//   1 peers   2 flags   3 words and packets   4 epochs   5 barriers   6 sums over ranks   7 tensor cores
+//   and in vector.cuh: copies, bf16 as fp32, reductions
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime.h>
-#include <math.h>
 #include <stdint.h>
+
+#include "pkb/vector.cuh"
 
 #ifdef PKB_HOST_CUDA
 #include "hostcuda/device.h"
@@ -26,12 +29,9 @@
 
 namespace pkb {
 
-using bf16 = __nv_bfloat16;
-
 constexpr int kMaxRanks = 8;
-constexpr int kWarpSize = 32;
 
-// ---------------------------------------------------------------------------------------------------------- 1 peers
+// ------------------------------------------------------------------------------------------------------------- 1 peers
 
 /// One address a rank, for the ranks of a group. `index` is the own place in the group. Kernels take it by value as
 /// `const __grid_constant__ Peers<T>`, else the compiler copies it to local memory where a rank indexes it.
@@ -51,7 +51,7 @@ struct Peers {
   }
 };
 
-// ---------------------------------------------------------------------------------------------------------- 2 flags
+// ------------------------------------------------------------------------------------------------------------- 2 flags
 
 /// Between two polls. Nothing on a GPU; on CPU cores other fibers and processes get their turn.
 __device__ inline void poll_pause() {
@@ -184,18 +184,41 @@ __device__ inline uint64_t timer_ns() {
 #endif
 }
 
-// -------------------------------------------------------------------------------------------------------- 3 packets
+// ------------------------------------------------------------------------------------------------- 3 words and packets
 
-/// Four bytes of data and the epoch they belong to, in one atomic 8-byte word: one trip over the link, no fence, no
-/// flag. A slot must not be written again before its reader is done: alternate between two sets of slots by the epoch's
-/// parity where every rank hears from every other rank in every call, else wait for an acknowledgement.
+/// Two 8-byte words, moved by one 16-byte access. Each word is atomic by itself; either may arrive first.
+struct alignas(16) WordPair {
+  uint64_t a, b;
+};
+
+__device__ inline void store_words(WordPair* slot, WordPair words) {
+#ifdef PKB_HOST_CUDA
+  hostcuda::store_packet(&slot->a, words.a);
+  hostcuda::store_packet(&slot->b, words.b);
+#else
+  asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(slot), "l"(words.a), "l"(words.b) : "memory");
+#endif
+}
+
+__device__ inline WordPair load_words(const WordPair* slot) {
+#ifdef PKB_HOST_CUDA
+  return {hostcuda::load_packet(&slot->a), hostcuda::load_packet(&slot->b)};
+#else
+  WordPair words;
+  asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];" : "=l"(words.a), "=l"(words.b) : "l"(slot) : "memory");
+  return words;
+#endif
+}
+
+/// Four bytes of data and the epoch they belong to, in one word: one trip over the link, no fence, no flag. A slot
+/// must not be written again before its reader is done: alternate between two sets of slots by the epoch's parity
+/// where every rank hears from every other rank in every call, else wait for an acknowledgement.
 struct alignas(8) Packet {
   uint32_t data;
   uint32_t epoch;
 };
 
-/// Two packets, moved by one 16-byte access. Each half is atomic by itself, so the halves may arrive one after the
-/// other.
+/// Two packets, moved by one access.
 struct alignas(16) PacketPair {
   uint32_t data0, epoch0, data1, epoch1;
 };
@@ -224,28 +247,13 @@ __device__ inline Packet load_packet(const Packet* slot) {
 }
 
 __device__ inline void store_packet(PacketPair* slot, uint2 data, uint32_t epoch) {
-#ifdef PKB_HOST_CUDA
-  auto* half = reinterpret_cast<Packet*>(slot);
-  store_packet(half, data.x, epoch);
-  store_packet(half + 1, data.y, epoch);
-#else
-  asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(slot), "l"(packet_word(data.x, epoch)),
-               "l"(packet_word(data.y, epoch))
-               : "memory");
-#endif
+  store_words(reinterpret_cast<WordPair*>(slot), {packet_word(data.x, epoch), packet_word(data.y, epoch)});
 }
 
 __device__ inline PacketPair load_packet(const PacketPair* slot) {
-#ifdef PKB_HOST_CUDA
-  const auto* half = reinterpret_cast<const Packet*>(slot);
-  const Packet a = load_packet(half), b = load_packet(half + 1);
-  return {a.data, a.epoch, b.data, b.epoch};
-#else
-  uint64_t a, b;
-  asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];" : "=l"(a), "=l"(b) : "l"(slot) : "memory");
-  return {static_cast<uint32_t>(a), static_cast<uint32_t>(a >> 32), static_cast<uint32_t>(b),
-          static_cast<uint32_t>(b >> 32)};
-#endif
+  const WordPair words = load_words(reinterpret_cast<const WordPair*>(slot));
+  return {static_cast<uint32_t>(words.a), static_cast<uint32_t>(words.a >> 32), static_cast<uint32_t>(words.b),
+          static_cast<uint32_t>(words.b >> 32)};
 }
 
 /// Returns the data once the packet of this epoch is there.
@@ -264,14 +272,14 @@ __device__ inline uint2 poll_packet(const PacketPair* slot, uint32_t epoch) {
   }
 }
 
-// --------------------------------------------------------------------------------------------------------- 4 epochs
+// ------------------------------------------------------------------------------------------------------------ 4 epochs
 
 /// The number of the current call, kept in device memory so that a captured graph counts on by itself. Zero at first;
 /// one counter serves all blocks of a launch, and launches of one stream follow each other.
 ///
 /// Every launch adds 2^16 in total: each block one, the first block what is missing. The upper bits, the epoch,
-/// therefore move only when the last block has added, hence after every block has read: no block waits, and none reads
-/// a neighbour's epoch.
+/// therefore move only when the last block has added, hence after every block has read: no block waits, and none
+/// reads a neighbour's epoch.
 struct EpochCounter {
   unsigned long long value;
 };
@@ -299,11 +307,11 @@ __device__ inline void advance_epoch(EpochCounter* counter) {
 #endif
 }
 
-// ------------------------------------------------------------------------------------------------------- 5 barriers
+// ---------------------------------------------------------------------------------------------------------- 5 barriers
 
 /// Block. A barrier of this block with the same block of every rank: what any of them did before is visible to all
-/// after. `flags`: on each rank kMaxRanks words for this block, zero at first; `epoch` must grow by one from barrier to
-/// barrier.
+/// after. `flags`: on each rank kMaxRanks words for this block, zero at first; `epoch` must grow by one from barrier
+/// to barrier.
 __device__ inline void team_barrier(const Peers<uint32_t>& flags, uint32_t epoch) {
   __syncthreads();
   const int peer = static_cast<int>(threadIdx.x);
@@ -320,8 +328,8 @@ struct GridBarrier {
   uint32_t generation;
 };
 
-/// Block, all blocks of the grid, which must be co-resident. `last` runs in one thread, the last to arrive, before the
-/// others go on.
+/// Block, all blocks of the grid, which must be co-resident. `last` runs in one thread, the last to arrive, before
+/// the others go on.
 template <class Last>
 __device__ inline void grid_barrier(GridBarrier* barrier, Last last) {
   __syncthreads();
@@ -349,153 +357,7 @@ __device__ inline void grid_team_barrier(GridBarrier* barrier, const Peers<uint3
   });
 }
 
-// --------------------------------------------------------------------------------------------- 6 vectors and copies
-
-// A vector is 16 bytes at a 16-byte aligned address, the widest access a thread has; here always a uint4.
-
-__device__ inline uint4 load_vector(const void* address) {
-  return *static_cast<const uint4*>(address);
-}
-__device__ inline void store_vector(void* address, uint4 v) {
-  *static_cast<uint4*>(address) = v;
-}
-
-/// For data that is touched once: the first to leave the caches, so that what is exchanged stays in L2.
-__device__ inline uint4 load_vector_streaming(const void* address) {
-#ifdef PKB_HOST_CUDA
-  return load_vector(address);
-#else
-  uint4 v;
-  asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(address)
-               : "memory");
-  return v;
-#endif
-}
-__device__ inline void store_vector_streaming(void* address, uint4 v) {
-#ifdef PKB_HOST_CUDA
-  store_vector(address, v);
-#else
-  asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-               : "memory");
-#endif
-}
-
-__host__ __device__ inline bool is_aligned(const void* address, int bytes = 16) {
-  return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(bytes) == 0;
-}
-
-/// `count` (1 .. 8) 2-byte elements at any even address as a vector; missing ones are zero. Slow: for tails and odd
-/// shapes.
-__device__ inline uint4 gather_vector(const void* address, int count) {
-  const auto* from = static_cast<const uint16_t*>(address);
-  uint32_t word[4] = {0, 0, 0, 0};
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    if (i < count) word[i / 2] |= static_cast<uint32_t>(from[i]) << (i % 2 * 16);
-  }
-  return make_uint4(word[0], word[1], word[2], word[3]);
-}
-__device__ inline void scatter_vector(void* address, uint4 v, int count) {
-  auto* to = static_cast<uint16_t*>(address);
-  const uint32_t word[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    if (i < count) to[i] = static_cast<uint16_t>(word[i / 2] >> (i % 2 * 16));
-  }
-}
-
-/// Vector i of a tensor of `elements` 2-byte elements, which may start at any even address and end within the vector.
-__device__ inline uint4 load_elements(const void* tensor, int64_t i, int64_t elements) {
-  const auto* from = static_cast<const uint16_t*>(tensor) + 8 * i;
-  const int64_t left = elements - 8 * i;
-  return left >= 8 && is_aligned(from) ? load_vector(from) : gather_vector(from, left < 8 ? static_cast<int>(left) : 8);
-}
-__device__ inline void store_elements(void* tensor, int64_t i, int64_t elements, uint4 v) {
-  auto* to = static_cast<uint16_t*>(tensor) + 8 * i;
-  const int64_t left = elements - 8 * i;
-  if (left >= 8 && is_aligned(to)) {
-    store_vector(to, v);
-  } else {
-    scatter_vector(to, v, left < 8 ? static_cast<int>(left) : 8);
-  }
-}
-
-/// Vectors i, i + blockDim.x, ... while kUnroll of them can be in flight at once; returns the first i that is left.
-template <int kUnroll>
-__device__ inline int64_t copy_vectors(uint4* to, const uint4* from, int64_t i, int64_t vectors) {
-  const int64_t stride = blockDim.x;
-  for (; i + (kUnroll - 1) * stride < vectors; i += kUnroll * stride) {
-    uint4 v[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) v[u] = load_vector(from + i + u * stride);
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) store_vector(to + i + u * stride, v[u]);
-  }
-  return i;
-}
-
-/// Block. Copies 2-byte elements at even addresses, in vectors where a side is aligned. Push: `to` is a peer's address;
-/// pull: `from` is. No order and no barrier is implied.
-__device__ inline void copy_block(void* to, const void* from, int64_t elements) {
-  int64_t i = threadIdx.x;
-  if (is_aligned(to) && is_aligned(from)) {
-    i = copy_vectors<4>(static_cast<uint4*>(to), static_cast<const uint4*>(from), i, elements / 8);
-    i = copy_vectors<2>(static_cast<uint4*>(to), static_cast<const uint4*>(from), i, elements / 8);
-  }
-  for (; 8 * i < elements; i += blockDim.x) store_elements(to, i, elements, load_elements(from, i, elements));
-}
-
-// ----------------------------------------------------------------------------------------------------------- 7 bf16
-
-/// Two bf16 of one 32-bit word as fp32: exact.
-__device__ inline float2 unpack_bf16x2(uint32_t word) {
-  return make_float2(__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000u));
-}
-/// Rounds to nearest even.
-__device__ inline uint32_t pack_bf16x2(float2 value) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(value.x, value.y);
-  return static_cast<uint32_t>(__bfloat16_as_ushort(pair.x)) | static_cast<uint32_t>(__bfloat16_as_ushort(pair.y))
-                                                                   << 16;
-}
-
-// Sums of bf16 are taken in fp32 and rounded once: add the ranks in rank order, and every rank gets the same bits.
-
-__device__ inline void add(float2& sum, uint32_t bf16x2) {
-  const float2 a = unpack_bf16x2(bf16x2);
-  sum = make_float2(sum.x + a.x, sum.y + a.y);
-}
-
-/// The four bf16 of 8 bytes, and the eight of a vector, as fp32.
-struct Float4 {
-  float2 v[2];
-};
-struct Float8 {
-  float2 v[4];
-};
-__device__ inline Float4 unpack_bf16x4(uint2 a) {
-  return {{unpack_bf16x2(a.x), unpack_bf16x2(a.y)}};
-}
-__device__ inline Float8 unpack_bf16x8(uint4 a) {
-  return {{unpack_bf16x2(a.x), unpack_bf16x2(a.y), unpack_bf16x2(a.z), unpack_bf16x2(a.w)}};
-}
-__device__ inline uint2 pack_bf16x4(const Float4& a) {
-  return make_uint2(pack_bf16x2(a.v[0]), pack_bf16x2(a.v[1]));
-}
-__device__ inline uint4 pack_bf16x8(const Float8& a) {
-  return make_uint4(pack_bf16x2(a.v[0]), pack_bf16x2(a.v[1]), pack_bf16x2(a.v[2]), pack_bf16x2(a.v[3]));
-}
-__device__ inline void add(Float4& sum, uint2 bf16x4) {
-  add(sum.v[0], bf16x4.x);
-  add(sum.v[1], bf16x4.y);
-}
-__device__ inline void add(Float8& sum, uint4 bf16x8) {
-  add(sum.v[0], bf16x8.x);
-  add(sum.v[1], bf16x8.y);
-  add(sum.v[2], bf16x8.z);
-  add(sum.v[3], bf16x8.w);
-}
+// --------------------------------------------------------------------------------------------------- 6 sums over ranks
 
 /// Block. Adds `elements` bf16 of every rank: from(rank) is where a rank's are, store(i, v) gets vector i of the sum,
 /// the last one filled up with zeros. In rank order, in fp32, rounded once.
@@ -535,65 +397,7 @@ __device__ inline void sum_block(int elements, int ranks, From from, Store store
   }
 }
 
-// ----------------------------------------------------------------------------------------------------- 8 reductions
-
-struct Sum {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct Max {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a < b ? b : a;
-  }
-};
-
-/// Warp, all 32 lanes. Every lane gets the result, in the same bits (butterfly: the operation must be commutative).
-template <class T, class Operation>
-__device__ inline T warp_reduce(T value, Operation operation) {
-#pragma unroll
-  for (int offset = kWarpSize / 2; offset > 0; offset /= 2) {
-    value = operation(value, __shfl_xor_sync(0xffffffffu, value, offset));
-  }
-  return value;
-}
-template <class T>
-__device__ inline T warp_sum(T value) {
-  return warp_reduce(value, Sum());
-}
-template <class T>
-__device__ inline T warp_max(T value) {
-  return warp_reduce(value, Max());
-}
-
-/// Block of whole warps, one dimension. Every thread gets the result; `identity` is the operation's neutral element.
-template <class T, class Operation>
-__device__ inline T block_reduce(T value, Operation operation, T identity) {
-  __shared__ T partial[kWarpSize];
-  const int lane = static_cast<int>(threadIdx.x) % kWarpSize, warp = static_cast<int>(threadIdx.x) / kWarpSize;
-  value = warp_reduce(value, operation);
-  __syncthreads();  // an earlier reduction may still be read
-  if (lane == 0) partial[warp] = value;
-  __syncthreads();
-  return warp_reduce(lane < static_cast<int>(blockDim.x) / kWarpSize ? partial[lane] : identity, operation);
-}
-template <class T>
-__device__ inline T block_sum(T value) {
-  return block_reduce(value, Sum(), T(0));
-}
-/// Floating values.
-template <class T>
-__device__ inline T block_max(T value) {
-  return block_reduce(value, Max(), -static_cast<T>(INFINITY));
-}
-
-}  // namespace pkb
-
-// -------------------------------------------------------------------------------------------------- 9 tensor cores
-
-namespace pkb {
+// ------------------------------------------------------------------------------------------------------ 7 tensor cores
 
 /// Warp. d += a b with a 16 x 16 and b 16 x 8 bf16, d 16 x 8 fp32. Lane l = 4 g + t holds
 ///   a: rows g (a[0], a[2]) and g + 8 (a[1], a[3]); columns 2t, 2t + 1 (a[0], a[1]) and 2t + 8, 2t + 9 (a[2], a[3]);
@@ -621,6 +425,33 @@ __device__ inline void multiply_add_16x8x16(float (&d)[4], const uint32_t (&a)[4
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #endif
+}
+
+}  // namespace pkb
+
+// ------------------------------------------------------------------------------------------------- 8 maxima of vectors
+
+namespace pkb {
+
+/// Eight times -inf: what is missing in a row whose maximum is wanted.
+__device__ inline uint4 no_elements() {
+  return make_uint4(0xff80ff80u, 0xff80ff80u, 0xff80ff80u, 0xff80ff80u);
+}
+
+/// The first `count` elements of a vector, -inf for the others.
+__device__ inline uint4 first_elements(uint4 vector, int count) {
+  uint32_t word[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    if (i >= count) word[i / 2] = i % 2 == 0 ? 0xff80ff80u : (word[i / 2] & 0xffffu) | 0xff800000u;
+  }
+  return make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+__device__ inline float max_bf16x8(uint4 vector) {
+  const auto* pairs = reinterpret_cast<const __nv_bfloat162*>(&vector);
+  const __nv_bfloat162 two = __hmax2(__hmax2(pairs[0], pairs[1]), __hmax2(pairs[2], pairs[3]));
+  return fmaxf(__low2float(two), __high2float(two));
 }
 
 }  // namespace pkb

@@ -227,7 +227,8 @@ struct Slots {
 
 /// Elements [begin, begin + count) of a part; `begin` is a multiple of 8, `count` may be 0.
 struct Tile {
-  int64_t begin, count;
+  int64_t begin;
+  int count;
 };
 
 /// How C is cut: part p holds elements p * stride .. p * stride + length - 1, as far as there are any. Stride 0: all of
@@ -252,7 +253,7 @@ struct Plan {
   __device__ Tile tile_of(int rank, int step) const {
     const int64_t left_of_all = elements - rank * stride, here = left_of_all < length ? left_of_all : length;
     const int64_t begin = (static_cast<int64_t>(step) * gridDim.x + blockIdx.x) * tile, left = here - begin;
-    return {begin, left < 0 ? 0 : left < tile ? left : tile};
+    return {begin, left < 0 ? 0 : left < tile ? static_cast<int>(left) : tile};
   }
 };
 
@@ -294,7 +295,7 @@ __device__ inline void add_parts(const Slots& slots, const bf16* partial, const 
   const auto from = [&](int source) {
     return (source == me ? partial + me * plan.stride : slots.slot(me, source, epoch)) + tile.begin;
   };
-  sum_block(tile.count, slots.world(), from, [&](int64_t i, uint4 v) { store(tile, i, v); });
+  sum_block(tile.count, slots.world(), from, [&](int i, uint4 v) { store(tile, i, v); });
 }
 
 }  // namespace pkb

@@ -2,7 +2,7 @@
 //
 // y[i, n] = w[n] * bf16(x[i, n] / sqrt(sum_s sum_n x_s[i, n]^2 / (N W) + eps))        x_s, y_s [M, N], w_s [N], bf16
 //
-// 1. A warp owns a row. It reads the row once, keeps it in registers, and sums the squares.
+// 1. A warp takes a row at a time, the next one being on its way: reads it once, keeps it, sums the squares.
 // 2. Lane s stores the sum as one packet (value + epoch) into slot [own rank][row] of rank s ...
 // 3. ... and polls slot [s][row] of its own memory: no flag, no fence, one trip over the link.
 // 4. The sums are added in rank order, so that all ranks scale by the same bits.
@@ -51,7 +51,7 @@ __device__ uint4 normalize(uint4 vector, uint4 weight, float scale) {
 
 /// `kWhole`: every row consists of aligned vectors.
 template <bool kWhole>
-__global__ void __launch_bounds__(kThreads, 3)
+__global__ void __launch_bounds__(kThreads, 2)
     rms_norm(const __grid_constant__ pkb::Peers<pkb::Packet> slots, int64_t slot_rows, const bf16* hidden,
              const bf16* weight, bf16* y, int rows, int width, float epsilon, pkb::EpochCounter* counter) {
   const uint32_t epoch = pkb::read_epoch(counter);
@@ -69,24 +69,35 @@ __global__ void __launch_bounds__(kThreads, 3)
   const uint4 none = make_uint4(0, 0, 0, 0);
   const int64_t set = epoch % 2 * static_cast<uint32_t>(slots.size) * slot_rows;
 
-  const int warps = static_cast<int>(gridDim.x) * (kThreads / pkb::kWarpSize);
-  for (int row = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) / pkb::kWarpSize; row < rows; row += warps) {
-    const bf16* from = hidden + static_cast<int64_t>(row) * width;
-    uint4 kept[kKept];
+  uint4 next[kKept];
+  const auto fetch = [&](int row) {
 #pragma unroll
     for (int k = 0; k < kKept; ++k) {
       const int i = lane + k * pkb::kWarpSize;
-      kept[k] = i < vectors ? load(from, i) : none;
+      next[k] = i < vectors ? load(hidden + static_cast<int64_t>(row) * width, i) : none;
     }
+  };
+
+  const int warps = static_cast<int>(gridDim.x) * (kThreads / pkb::kWarpSize);
+  const int first = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) / pkb::kWarpSize;
+  if (first < rows) fetch(first);
+  for (int row = first; row < rows; row += warps) {
+    const bf16* from = hidden + static_cast<int64_t>(row) * width;
+    uint4 kept[kKept];
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) kept[k] = next[k];
     float sum = 0;
 #pragma unroll
     for (int k = 0; k < kKept; ++k) sum += square_sum(kept[k]);
     for (int i = first_other; i < vectors; i += pkb::kWarpSize) sum += square_sum(load(from, i));
     sum = pkb::warp_sum(sum);
 
-    float of_rank = 0;
     if (lane < slots.size) {
       pkb::store_packet(slots[lane] + set + slots.index * slot_rows + row, __float_as_uint(sum), epoch);
+    }
+    if (row + warps < rows) fetch(row + warps);  // while the packets travel
+    float of_rank = 0;
+    if (lane < slots.size) {
       of_rank = __uint_as_float(pkb::poll_packet(slots.local() + set + lane * slot_rows + row, epoch));
     }
     float total = 0;

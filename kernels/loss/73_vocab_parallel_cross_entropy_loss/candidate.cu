@@ -6,10 +6,10 @@
 // 1. One pass over a token's V/W columns: maximum m_r, sum s_r of exp(x - m_r), and the target's logit if it is here.
 // 2. The three go to every peer as one 16-byte pair of packets, slot [own rank][token]; the peers' are polled.
 // 3. m = max m_r, s = sum of s_r exp(m_r - m), taken by the same lanes in the same order on all ranks.
-// 4. The columns, still in registers (up to 512, four tokens a warp) or else read again, are shifted and stored.
+// 4. The columns, still in registers (up to 512: four tokens a warp; up to 65536: one a block), are shifted and stored.
 //
 // Moves 16 (W - 1) bytes a token out, reads and writes the logits once. Default, W = 2: 8 MB, 2.2 us of HBM, one hop of
-// NVLink. Large, W = 2: 0.54 ms of HBM, 0.81 ms where the second reading misses the L2.
+// NVLink. Large, W = 2: 2.1 GB, 0.54 ms of HBM.
 #include <memory>
 
 #include "pkb/arguments.h"
@@ -22,7 +22,8 @@ using pkb::bf16;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / pkb::kWarpSize;
 constexpr int kTokens = 4;  // of a warp: 8 ranks x 4 tokens are its 32 lanes when packets travel
-constexpr int kMaxThreads = 512;
+constexpr int kMaxThreads = 1024;
+constexpr int kKept = 8;  // vectors of a wide row that a thread keeps: a block keeps 65536 columns
 constexpr uint32_t kAllLanes = 0xffffffffu;
 
 // Pairs of packets [2][W][tokens]. A rank that writes for call e + 2 has finished call e + 1, hence has heard of e + 1
@@ -40,8 +41,6 @@ struct Slots {
 struct State {
   Slots slots;
   pkb::EpochCounter* epoch;
-  int64_t l2_bytes;
-  int sm_count;
   int max_blocks[3];  // of the three kernels
   int threads;        // of the last
 };
@@ -71,20 +70,12 @@ __device__ float bf16_of(float value) {
   return __bfloat162float(__float2bfloat16_rn(value));
 }
 
-/// Of the first `count` elements.
-__device__ Statistics statistics(uint4 vector, int count = 8) {
-  const pkb::Float8 pairs = pkb::unpack_bf16x8(vector);
-  float x[8];
-  Statistics s{-INFINITY, 0};
+__device__ float sum_exp(uint4 vector, float maximum) {
+  const pkb::Float8 x = pkb::unpack_bf16x8(vector);
+  float sum = 0;
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    x[i] = i >= count ? -INFINITY : i % 2 == 0 ? pairs.v[i / 2].x : pairs.v[i / 2].y;
-    s.maximum = fmaxf(s.maximum, x[i]);
-  }
-  if (s.maximum == -INFINITY) return s;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) s.sum += __expf(x[i] - s.maximum);
-  return s;
+  for (int i = 0; i < 4; ++i) sum += __expf(x.v[i].x - maximum) + __expf(x.v[i].y - maximum);
+  return sum;
 }
 __device__ uint4 shift(uint4 vector, float maximum) {
   pkb::Float8 x = pkb::unpack_bf16x8(vector);
@@ -141,76 +132,74 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
         for (int k = 0; k < kVectors; ++k) {
           const int i = lane + k * pkb::kWarpSize;
-          bf16* row = work.x + (token + t) * work.width;
-          if (i < vectors && token + t < work.tokens) function(t, kept[t][k], row + 8 * i);
+          const bool exists = i < vectors && token + t < work.tokens;
+          function(kept[t][k], exists ? work.x + (token + t) * work.width + 8 * i : nullptr, t);
         }
       }
     };
-    each([](int, uint4& v, const bf16* at) { v = pkb::load_vector(at); });
-    Statistics of[kTokens];
-#pragma unroll
-    for (int t = 0; t < kTokens; ++t) of[t] = {-INFINITY, 0};
-    each([&](int t, uint4& v, const bf16*) { of[t] = merge(of[t], statistics(v)); });
+    each([](uint4& v, const bf16* at, int) { v = at != nullptr ? pkb::load_vector(at) : pkb::no_elements(); });
     Statistics own{-INFINITY, 0};
 #pragma unroll
     for (int t = 0; t < kTokens; ++t) {
+      float maximum = -INFINITY, sum = 0;
 #pragma unroll
-      for (int bit = 1; bit < pkb::kWarpSize; bit *= 2) of[t] = merge_lanes(of[t], bit);
-      if (lane % kTokens == t) own = of[t];
+      for (int k = 0; k < kVectors; ++k) maximum = fmaxf(maximum, pkb::max_bf16x8(kept[t][k]));
+      maximum = pkb::warp_max(maximum);
+#pragma unroll
+      for (int k = 0; k < kVectors; ++k) sum += sum_exp(kept[t][k], maximum);
+      sum = pkb::warp_sum(sum);
+      if (lane % kTokens == t) own = {maximum, sum};
     }
     const int count = static_cast<int>(work.tokens - token < kTokens ? work.tokens - token : kTokens);
     const float maximum = exchange(slots, work, token, count, own, epoch);
     float maxima[kTokens];
 #pragma unroll
     for (int t = 0; t < kTokens; ++t) maxima[t] = __shfl_sync(kAllLanes, maximum, t);
-    each([&](int t, uint4& v, bf16* at) { pkb::store_vector(at, shift(v, maxima[t])); });
+    each([&](uint4& v, bf16* at, int t) {
+      if (at != nullptr) pkb::store_vector(at, shift(v, maxima[t]));
+    });
   }
 }
 
-/// A block has one token of any width and reads it twice, the second time from the L2 if it can.
+/// A block has one token of any width. Its threads keep kKept vectors each; what is beyond them is read again.
 __global__ void __launch_bounds__(kMaxThreads)
-    rows_in_memory(const __grid_constant__ Slots slots, const __grid_constant__ Loss work, pkb::EpochCounter* counter) {
-  constexpr int kUnroll = 4;
+    rows_in_blocks(const __grid_constant__ Slots slots, const __grid_constant__ Loss work, pkb::EpochCounter* counter) {
   __shared__ float global_maximum;
   const uint32_t epoch = pkb::read_epoch(counter);
   __syncthreads();
   if (threadIdx.x == 0) pkb::advance_epoch(counter);
 
-  const int vectors = (work.width + 7) / 8, threads = static_cast<int>(blockDim.x);
+  const int vectors = (work.width + 7) / 8, threads = static_cast<int>(blockDim.x),
+            thread = static_cast<int>(threadIdx.x);
   for (int64_t token = blockIdx.x; token < work.tokens; token += gridDim.x) {
     bf16* row = work.x + token * work.width;
-    uint4 v[kUnroll];
-    const auto load = [&](int first) {
+    const auto load = [&](int i) {
+      if (i >= vectors) return pkb::no_elements();
+      const uint4 v = pkb::load_elements(row, i, work.width);
+      return 8 * i + 8 <= work.width ? v : pkb::first_elements(v, work.width - 8 * i);
+    };
+    uint4 kept[kKept];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        if (first + u * threads < vectors) v[u] = pkb::load_elements(row, first + u * threads, work.width);
-      }
+    for (int k = 0; k < kKept; ++k) kept[k] = load(thread + k * threads);
+    const auto each = [&](auto function) {
+#pragma unroll
+      for (int k = 0; k < kKept; ++k) function(kept[k], thread + k * threads);
+      for (int i = thread + kKept * threads; i < vectors; i += threads) function(load(i), i);
     };
     Statistics own{-INFINITY, 0};
-    for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kUnroll * threads) {
-      load(i);
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        const int count = work.width - 8 * (i + u * threads);
-        if (count > 0) own = merge(own, statistics(v[u], count));
-      }
-    }
-    const float maximum = pkb::block_max(own.maximum);
-    const float sum = pkb::block_sum(own.sum * __expf(own.maximum - maximum));
+    each([&](uint4 v, int) { own.maximum = fmaxf(own.maximum, pkb::max_bf16x8(v)); });
+    own.maximum = pkb::block_max(own.maximum);
+    each([&](uint4 v, int) { own.sum += sum_exp(v, own.maximum); });
+    own.sum = pkb::block_sum(own.sum);
     if (threadIdx.x < pkb::kWarpSize) {
-      const float all = exchange(slots, work, token, 1, {maximum, sum}, epoch);
-      if (threadIdx.x == 0) global_maximum = all;
+      const float maximum = exchange(slots, work, token, 1, own, epoch);
+      if (threadIdx.x == 0) global_maximum = maximum;
     }
     __syncthreads();
-    const float shift_by = global_maximum;
-    for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kUnroll * threads) {
-      load(i);
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        const int at = i + u * threads;
-        if (at < vectors) pkb::store_elements(row, at, work.width, shift(v[u], shift_by));
-      }
-    }
+    const float maximum = global_maximum;
+    each([&](uint4 v, int i) {
+      if (i < vectors) pkb::store_elements(row, i, work.width, shift(v, maximum));
+    });
   }
 }
 
@@ -224,14 +213,12 @@ extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments* argume
     s->slots.memory =
         pkb::Symmetric(context, slots * static_cast<int64_t>(sizeof(pkb::PacketPair))).peers<pkb::PacketPair>();
     s->epoch = pkb::zeroed_workspace<pkb::EpochCounter>(context, 1);
-    s->l2_bytes = context->device.l2_bytes;
-    s->sm_count = context->device.sm_count;
     const auto x = pkb::output(arguments, "vocab_parallel_logits");
-    const int64_t vectors = pkb::divide_up(x.shape(x.rank() - 1), 8);
-    s->threads = static_cast<int>(std::clamp<int64_t>(pkb::divide_up(vectors, 32) * 32, 64, kMaxThreads));
+    const int64_t share = pkb::divide_up(x.shape(x.rank() - 1), 8 * kKept);  // vectors
+    s->threads = static_cast<int>(std::clamp<int64_t>(pkb::divide_up(share, 32) * 32, 64, kMaxThreads));
     s->max_blocks[0] = pkb::co_resident_blocks(context, rows_in_registers<1>, kThreads);
     s->max_blocks[1] = pkb::co_resident_blocks(context, rows_in_registers<2>, kThreads);
-    s->max_blocks[2] = pkb::co_resident_blocks(context, rows_in_memory, s->threads);
+    s->max_blocks[2] = pkb::co_resident_blocks(context, rows_in_blocks, s->threads);
     *state = s.release();
   });
 }
@@ -253,12 +240,10 @@ extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t
       kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(s.slots, work, s.epoch);
       pkb::check_launch("rows_in_registers");
     } else {
-      // No more rows at a time than a third of the L2 holds, unless SMs would idle.
-      const int64_t in_l2 = std::max<int64_t>(s.sm_count, s.l2_bytes / 3 / (2 * work.width));
-      const auto blocks = std::min({static_cast<int64_t>(s.max_blocks[2]), in_l2, work.tokens});
-      rows_in_memory<<<static_cast<unsigned>(blocks), static_cast<unsigned>(s.threads), 0, stream>>>(s.slots, work,
+      const auto blocks = std::min<int64_t>(s.max_blocks[2], work.tokens);
+      rows_in_blocks<<<static_cast<unsigned>(blocks), static_cast<unsigned>(s.threads), 0, stream>>>(s.slots, work,
                                                                                                      s.epoch);
-      pkb::check_launch("rows_in_memory");
+      pkb::check_launch("rows_in_blocks");
     }
   });
 }

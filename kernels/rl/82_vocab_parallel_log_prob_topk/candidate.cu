@@ -4,8 +4,9 @@
 // filter: keep the k largest and all that equal the k-th; of these, from the largest down, while the mass above < top_p
 //
 // With a small top_k, or no filter at all (`candidates`, one kernel, packets only):
-// 1. A block reads the rank's columns of a token: each thread's maximum, whose k-th largest is a lower bound L of the
-//    k-th largest column; then, from the L2, all columns >= L, ranked. Ties beyond the k-th are counted, not listed.
+// 1. A block reads the rank's columns of a token. In the first 8192 each thread finds its maximum: the k-th largest of
+//    these is a lower bound L of the k-th largest column. Then all columns >= L are listed and ranked. Ties beyond the
+//    k-th are counted, not listed.
 // 2. The k values, that count, and the target's logit go to the token's owner, rank t / (T/W). Without a filter:
 //    maximum and sum of exp.
 // 3. A warp of the owner merges the W sorted lists into groups of equal values, cuts them, and tells everybody.
@@ -23,12 +24,13 @@ namespace {
 
 using pkb::bf16;
 
+constexpr int kSample = 32;       // elements a thread looks at for a lower bound
 constexpr int kMaxThreads = 256;  // of a block in `candidates`
 constexpr int kRowThreads = 512;  // in `whole_rows`
 constexpr int kMaxK = 64;         // candidates a rank sends for a token
 constexpr int kHeader = 3;        // words of a record before the values, two a word
 constexpr int kRecord = kHeader + kMaxK / 2;
-constexpr int kList = 512;  // columns >= L that fit; more are bisected
+constexpr int kList = 1024;  // columns >= L that fit; more are bisected
 constexpr uint32_t kAllLanes = 0xffffffffu;
 constexpr int kMaxRounds = 256;  // tokens of a block in `whole_rows`: low bits of its flags
 
@@ -97,22 +99,6 @@ __device__ uint32_t last_key(uint32_t low, Holds holds) {
   return low;
 }
 
-__device__ float largest_of(uint4 vector) {
-  const auto* pairs = reinterpret_cast<const __nv_bfloat162*>(&vector);
-  const __nv_bfloat162 two = __hmax2(__hmax2(pairs[0], pairs[1]), __hmax2(pairs[2], pairs[3]));
-  return fmaxf(__low2float(two), __high2float(two));
-}
-
-/// The first `count` elements; -inf for the others.
-__device__ uint4 fill_up(uint4 vector, int count) {
-  uint32_t word[4] = {vector.x, vector.y, vector.z, vector.w};
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    if (i >= count) word[i / 2] = i % 2 == 0 ? 0xff80ff80u : (word[i / 2] & 0xffffu) | 0xff800000u;
-  }
-  return make_uint4(word[0], word[1], word[2], word[3]);
-}
-
 /// Block. f(vector, index of its first element) for all of a row, each by one thread; -inf fills up the last.
 template <class Function>
 __device__ void for_each_vector(const bf16* row, int width, Function f) {
@@ -127,7 +113,7 @@ __device__ void for_each_vector(const bf16* row, int width, Function f) {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const int at = 8 * (first + u * threads);
-      if (at < width) f(at + 8 <= width ? v[u] : fill_up(v[u], width - at), at);
+      if (at < width) f(at + 8 <= width ? v[u] : pkb::first_elements(v[u], width - at), at);
     }
   }
 }
@@ -149,7 +135,7 @@ __device__ void for_each(const bf16* row, int width, Function f) {
 /// The largest element of this thread's vectors.
 __device__ float thread_maximum(const bf16* row, int width) {
   float maximum = -INFINITY;
-  for_each_vector(row, width, [&](uint4 vector, int) { maximum = fmaxf(maximum, largest_of(vector)); });
+  for_each_vector(row, width, [&](uint4 vector, int) { maximum = fmaxf(maximum, pkb::max_bf16x8(vector)); });
   return maximum;
 }
 
@@ -198,7 +184,7 @@ struct Selection {
 __device__ float lower_bound(Selection& s, const bf16* row, int width, int k) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   if (width <= kList || k > threads) return -INFINITY;
-  const float maximum = thread_maximum(row, width);
+  const float maximum = thread_maximum(row, min(width, kSample * threads));
   s.maxima[thread] = maximum;
   __syncthreads();
   int rank = 0;
@@ -217,7 +203,7 @@ __device__ int collect_list(Selection& s, const bf16* row, int width, float boun
   if (threadIdx.x == 0) s.count = 0;
   __syncthreads();
   for_each_vector(row, width, [&](uint4 vector, int at) {
-    if (!wanted(largest_of(vector))) return;
+    if (!wanted(pkb::max_bf16x8(vector))) return;
     for_each_of(vector, at, [&](float x, int i) {
       if (!wanted(x)) return;
       const int place = atomicAdd(&s.count, 1);
