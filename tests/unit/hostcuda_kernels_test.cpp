@@ -222,6 +222,16 @@ TEST(HostCudaLaunch, TemplatesExpressionsAndNames) {
   EXPECT_EQ(out[3], 13);
 }
 
+TEST(HostCudaLaunch, SharedVariablesOfBranches) {
+  const Module module("launches");
+  auto* const run = module.get<int(int*, int)>("run_in_branches");
+  std::vector<int> out(4);
+  ASSERT_EQ(run(out.data(), 0), kSuccess);
+  EXPECT_EQ(out, (std::vector<int>{5, 5, 5, 5}));
+  ASSERT_EQ(run(out.data(), 1), kSuccess);
+  EXPECT_EQ(out, (std::vector<int>{6, 6, 6, 6}));
+}
+
 TEST(HostCudaLaunch, RefusesWhatAGpuRefuses) {
   const Module module("launches");
   auto* const run = module.get<int(int*, int)>("run_refused");

@@ -78,7 +78,7 @@ TEST(Round, DifferentSizesAndGroupsDiverge) {
                                 "x");
   EXPECT_EQ(sizes.kind, Decision::Kind::diverged);
   EXPECT_EQ(
-      sizes.outcomes[0].reason,
+      sizes.outcomes.at(0).reason,
       "rank 0 asked for symmetric_alloc of 64 bytes on world, rank 1 asked for symmetric_alloc of 128 bytes on world");
   EXPECT_EQ(decide({request("a", "world", {0, 1}), request("a", "tp", {0, 1})}, "x").kind, Decision::Kind::diverged);
 }
@@ -86,15 +86,15 @@ TEST(Round, DifferentSizesAndGroupsDiverge) {
 TEST(Round, ManyRanksAreNotAllNamed) {
   std::vector<Contribution> ranks(32, request("a", "world", {0, 31}));
   ranks[31] = {};
-  EXPECT_EQ(decide(ranks, "pkb_setup").outcomes[0].reason,
+  EXPECT_EQ(decide(ranks, "pkb_setup").outcomes.at(0).reason,
             "ranks 0, 1, 2 and 28 more asked for a on world, rank 31 finished pkb_setup");
 }
 
 TEST(Round, AFailureEndsIt) {
   const Decision decision = decide({request("a", "world", kWorld), failure("crashed"), {}}, "x");
   EXPECT_EQ(decision.kind, Decision::Kind::failed);
-  EXPECT_EQ(decision.outcomes[0].status, "diverged");
-  EXPECT_TRUE(decision.outcomes[0].consequence);
+  EXPECT_EQ(decision.outcomes.at(0).status, "diverged");
+  EXPECT_TRUE(decision.outcomes.at(0).consequence);
   EXPECT_EQ(decision.outcomes[1].status, "crashed");
   EXPECT_TRUE(decision.outcomes[2].ok());
 }

@@ -29,6 +29,7 @@ std::string Edits::apply(std::string_view source) const {
 
 std::string Rewriter::run() {
   foreign_headers();
+  if (!faults_.empty()) throw TranslationError(faults_);  // the rest would only repeat it
   pragmas();
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     if (tokens_[i].is("<<<") && !list_.is(i - 1, "operator")) {
