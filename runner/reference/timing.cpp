@@ -94,11 +94,14 @@ TimeReply CallTimer::time(const TimedCalls& calls, const TimeRequest& request) {
   return reply;
 }
 
-/// The host brings the ranks near to each other, so that the barrier on the device has little to wait for.
+/// The host brings the ranks near to each other, so that the barrier on the device has little to wait for. That barrier
+/// is waited for, as in the worker, so that no call is enqueued behind it: launch overhead belongs to these times.
 void CallTimer::start_together(bool align) {
   device_.synchronize();
   team_.barrier();
-  if (align) alignment_.enqueue();
+  if (!align) return;
+  alignment_.enqueue();
+  device_.synchronize(backend_.stream());
 }
 
 void CallTimer::end_loop(Clock::time_point start, TimeReply& reply) {
