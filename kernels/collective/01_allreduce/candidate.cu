@@ -25,7 +25,7 @@ struct State {
   int channels;
 };
 
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     all_reduce_direct(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share) {
   const pkb::Message message(share, pkb::vectors_of(n));
   pkb::MessageExchange exchange(pipes, message.channel);
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads)
 
 // Rank o owns vectors o * part .. (o + 1) * part - 1; what lies beyond the tensor is sent as zeros, so that all hear
 // from all.
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     all_reduce_by_owners(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int64_t part,
                          int share) {
   const pkb::Message message(share, part);

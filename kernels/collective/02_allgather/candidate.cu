@@ -19,7 +19,7 @@ struct State {
   pkb::Pipes pipes;
 };
 
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     all_gather_messages(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share) {
   const pkb::Message message(share, pkb::vectors_of(n));
   pkb::MessageExchange exchange(pipes, message.channel);

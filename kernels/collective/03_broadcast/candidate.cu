@@ -23,7 +23,7 @@ struct State {
   pkb::Pipes pipes;
 };
 
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     broadcast_direct(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share, int src) {
   const pkb::Message message(share, pkb::vectors_of(n));
   const auto store = [&](int i, uint4 v) { pkb::store_elements(y, message.first + i, n, v); };
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads)
 }
 
 // Each peer, in the order of ranks without the root, forwards `part` vectors.
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     broadcast_forwarded(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int64_t part,
                         int share, int src) {
   const pkb::Message message(share, part);

@@ -24,7 +24,7 @@ struct State {
   pkb::Pipes pipes;
 };
 
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     reduce_direct(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share, int dst) {
   const pkb::Message message(share, pkb::vectors_of(n));
   const auto load = [&](int i) { return pkb::load_elements(x, message.first + i, n); };
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads)
 }
 
 // Each rank but the root, in the order of ranks, owns `part` vectors.
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     reduce_by_owners(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int64_t part,
                      int share, int dst) {
   const pkb::Message message(share, part);

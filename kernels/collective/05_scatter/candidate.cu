@@ -21,7 +21,7 @@ struct State {
 };
 
 // n: elements of one block, here and below.
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     scatter_messages(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share, int src) {
   const pkb::Message message(share, pkb::vectors_of(n));
   const auto block = [&](int d) {
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads)
   }
 }
 
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     scatter_chunks(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk, int src) {
   const pkb::Work work(1, chunk);
   if (pipes.rank() == src) {

@@ -20,7 +20,7 @@ struct State {
   pkb::Pipes pipes;
 };
 
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     gather_messages(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int share, int dst) {
   const pkb::Message message(share, pkb::vectors_of(n));
   const auto load = [&](int i) { return pkb::load_elements(x, message.first + i, n); };
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(pkb::kPipeThreads)
   }
 }
 
-__global__ void __launch_bounds__(pkb::kPipeThreads)
+__global__ void __launch_bounds__(pkb::kPipeThreads, 1)
     gather_chunks(const __grid_constant__ pkb::Pipes pipes, const bf16* x, bf16* y, int64_t n, int chunk, int dst) {
   const pkb::Work work(1, chunk);
   if (pipes.rank() != dst) {

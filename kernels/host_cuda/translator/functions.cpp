@@ -131,7 +131,8 @@ std::size_t Rewriter::callee_start(std::size_t launch) const {
 
 std::size_t Rewriter::statement_start(std::size_t index) const {
   std::size_t at = index;
-  while (at > 0 && !list_.is(at - 1, ";") && !list_.is(at - 1, "{") && !list_.is(at - 1, "}") && !list_.is(at - 1, ":")) {
+  while (at > 0 && !list_.is(at - 1, ";") && !list_.is(at - 1, "{") && !list_.is(at - 1, "}") &&
+         !list_.is(at - 1, ":")) {
     --at;
     if (list_.is(at, ")") || list_.is(at, "]")) at = list_.partner[at];
   }

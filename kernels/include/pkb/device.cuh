@@ -15,6 +15,7 @@
 // (pkb/arguments.h).
 //
 //   1 peers   2 flags   3 words and packets   4 epochs   5 barriers   6 sums over ranks   7 tensor cores
+//   8 maxima of vectors
 //   and in vector.cuh: copies, bf16 as fp32, reductions
 #pragma once
 

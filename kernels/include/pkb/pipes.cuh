@@ -203,20 +203,28 @@ class MessageEnd : public PipeEnd {
     }
     return v;
   }
-  /// use(rank, v), in rank order, with vector i of every peer and, for the own rank, `own`. Looks at all slots at once.
+  /// use(rank, v), in rank order, with vector i of every peer and, for the own rank, `own`. Looks at several slots at
+  /// once.
   template <class Number, class Use>
   __device__ void receive_vectors(Number number, int i, uint4 own, Use use) const {
-    WordPair w[kMaxRanks];
+    constexpr int kBatch = 4;
+    static_assert(kMaxRanks % kBatch == 0);
+#pragma unroll 1
+    for (int first = 0; first < pipes_.size(); first += kBatch) {
+      WordPair w[kBatch];
 #pragma unroll
-    for (int s = 0; s < kMaxRanks; ++s) {
-      if (has(s)) w[s] = load_words(words(pipes_.rank(), s, number(s)) + i);
-    }
+      for (int s = 0; s < kBatch; ++s) {
+        const int rank = first + s;
+        if (has(rank)) w[s] = load_words(words(pipes_.rank(), rank, number(rank)) + i);
+      }
 #pragma unroll
-    for (int s = 0; s < kMaxRanks; ++s) {
-      if (has(s)) {
-        use(s, receive_vector(s, number(s), i, w[s]));
-      } else if (s == pipes_.rank()) {
-        use(s, own);
+      for (int s = 0; s < kBatch; ++s) {
+        const int rank = first + s;
+        if (has(rank)) {
+          use(rank, receive_vector(rank, number(rank), i, w[s]));
+        } else if (rank == pipes_.rank()) {
+          use(rank, own);
+        }
       }
     }
   }

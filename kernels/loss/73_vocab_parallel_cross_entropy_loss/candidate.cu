@@ -91,6 +91,7 @@ __device__ float exchange(const Slots& slots, const Loss& work, int64_t first_to
   const int lane = static_cast<int>(threadIdx.x) % pkb::kWarpSize, rank = lane / kTokens, me = slots.memory.index;
   const int64_t token = first_token + lane % kTokens;
   const bool exists = rank < slots.memory.size && lane % kTokens < count;
+  if (own.maximum == -INFINITY) own.sum = 0;  // nothing here; the sum is not a number
   Statistics all{-INFINITY, 0};
   float target_logit = 0;
   int owner = 0;
@@ -161,7 +162,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A block has one token of any width. Its threads keep kKept vectors each; what is beyond them is read again.
+/// A block has one token. Its threads keep kKept vectors each; what is beyond them is read again. `kWhole`: every row
+/// consists of aligned vectors.
+template <bool kWhole>
 __global__ void __launch_bounds__(kMaxThreads)
     rows_in_blocks(const __grid_constant__ Slots slots, const __grid_constant__ Loss work, pkb::EpochCounter* counter) {
   __shared__ float global_maximum;
@@ -175,8 +178,8 @@ __global__ void __launch_bounds__(kMaxThreads)
     bf16* row = work.x + token * work.width;
     const auto load = [&](int i) {
       if (i >= vectors) return pkb::no_elements();
-      const uint4 v = pkb::load_elements(row, i, work.width);
-      return 8 * i + 8 <= work.width ? v : pkb::first_elements(v, work.width - 8 * i);
+      if (kWhole) return pkb::load_vector(row + 8 * i);
+      return pkb::first_elements(pkb::load_elements(row, i, work.width), work.width - 8 * i);
     };
     uint4 kept[kKept];
 #pragma unroll
@@ -198,7 +201,9 @@ __global__ void __launch_bounds__(kMaxThreads)
     __syncthreads();
     const float maximum = global_maximum;
     each([&](uint4 v, int i) {
-      if (i < vectors) pkb::store_elements(row, i, work.width, shift(v, maximum));
+      if (i >= vectors) return;
+      kWhole ? pkb::store_vector(row + 8 * i, shift(v, maximum))
+             : pkb::store_elements(row, i, work.width, shift(v, maximum));
     });
   }
 }
@@ -218,7 +223,8 @@ extern "C" int pkb_setup(const pkb_context* context, const pkb_arguments* argume
     s->threads = static_cast<int>(std::clamp<int64_t>(pkb::divide_up(share, 32) * 32, 64, kMaxThreads));
     s->max_blocks[0] = pkb::co_resident_blocks(context, rows_in_registers<1>, kThreads);
     s->max_blocks[1] = pkb::co_resident_blocks(context, rows_in_registers<2>, kThreads);
-    s->max_blocks[2] = pkb::co_resident_blocks(context, rows_in_blocks, s->threads);
+    s->max_blocks[2] = std::min(pkb::co_resident_blocks(context, rows_in_blocks<true>, s->threads),
+                                pkb::co_resident_blocks(context, rows_in_blocks<false>, s->threads));
     *state = s.release();
   });
 }
@@ -232,7 +238,8 @@ extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t
                     static_cast<int>(x.shape(x.rank() - 1))};
     if (work.tokens > s.slots.tokens) throw std::runtime_error("more tokens than setup saw");
 
-    if (work.width % 8 == 0 && work.width <= 512 && pkb::is_aligned(work.x)) {
+    const bool whole = work.width % 8 == 0 && pkb::is_aligned(work.x);
+    if (whole && work.width <= 512) {
       const bool narrow = work.width <= 256;
       const auto kernel = narrow ? rows_in_registers<1> : rows_in_registers<2>;
       const auto blocks =
@@ -241,8 +248,8 @@ extern "C" int pkb_run(void* state, const pkb_arguments* arguments, cudaStream_t
       pkb::check_launch("rows_in_registers");
     } else {
       const auto blocks = std::min<int64_t>(s.max_blocks[2], work.tokens);
-      rows_in_blocks<<<static_cast<unsigned>(blocks), static_cast<unsigned>(s.threads), 0, stream>>>(s.slots, work,
-                                                                                                     s.epoch);
+      const auto kernel = whole ? rows_in_blocks<true> : rows_in_blocks<false>;
+      kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(s.threads), 0, stream>>>(s.slots, work, s.epoch);
       pkb::check_launch("rows_in_blocks");
     }
   });
