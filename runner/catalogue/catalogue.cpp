@@ -96,6 +96,17 @@ Catalogue Catalogue::load(const std::filesystem::path& file) {
   return catalogue;
 }
 
+const Profile& Catalogue::profile_named(const std::string& name) const {
+  if (const auto found = profiles_.find(name); found != profiles_.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [known_name, unused] : profiles_) known.push_back(known_name);
+  const std::string near = nearest(name, known);
+  std::string all;
+  for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
+  throw UsageError("unknown hardware profile '" + name + "'; " +
+                   (near.empty() ? "there are " + all : "did you mean " + near + "?"));
+}
+
 const Profile* Catalogue::profile_for_device(std::string_view device_name) const {
   const std::string name(device_name);
   for (const auto& [key, profile] : profiles_) {

@@ -20,6 +20,7 @@ class Catalogue {
   const std::vector<Problem>& problems() const { return problems_; }            ///< by id
   const std::map<std::string, std::string>& suites() const { return suites_; }  ///< name -> description; "all" included
   const std::map<std::string, Profile>& profiles() const { return profiles_; }
+  const Profile& profile_named(const std::string& name) const;  ///< throws UsageError with the nearest valid name
   const Profile* profile_for_device(std::string_view device_name) const;  ///< null: none matches
 
  private:

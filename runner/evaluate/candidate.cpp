@@ -31,6 +31,11 @@ Candidate sample_of(const std::string& label, const fs::path& file) {
   return {label, name.string(), fs::absolute(file), {}};
 }
 
+/// Also for "folder/" and ".".
+std::string folder_name_of(const fs::path& folder) {
+  return fs::absolute(folder / ".").lexically_normal().parent_path().filename().string();
+}
+
 std::vector<Candidate> samples_in(const std::string& label, const fs::path& folder, DeviceKind device) {
   std::vector<Candidate> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -54,12 +59,12 @@ std::vector<Candidate> candidates_for(const Problem& problem, const std::string&
   const fs::path given(option);
   if (fs::is_regular_file(given)) return {sample_of(option, given)};
   const fs::path below = given / problem.folder_name();
-  const fs::path folder = fs::is_directory(below) ? below : given;
-  const bool is_this_problem =
-      folder == below || fs::absolute(given).lexically_normal().filename() == problem.folder_name() ||
-      fs::absolute(given / ".").lexically_normal().parent_path().filename() == problem.folder_name();
   std::vector<Candidate> found;
-  if (is_this_problem) found = samples_in(option, folder, device);
+  if (fs::is_directory(below)) {
+    found = samples_in(option, below, device);
+  } else if (folder_name_of(given) == problem.folder_name()) {
+    found = samples_in(option, given, device);
+  }
   if (found.empty()) return {{option, "", {}, "no .cu or .so in " + below.string()}};
   return found;
 }

@@ -27,19 +27,11 @@ std::unique_ptr<WorkerProcess> WorkerPool::take(WorkerOptions& options) {
   return taken;
 }
 
-namespace {
-
-std::unique_ptr<WorkerProcess> take_worker(WorkerPool& pool, WorkerOptions& options) {
-  return pool.take(options);
-}
-
-}  // namespace
-
 Contestant::Contestant(Job& job, WorkerPool& pool, const Instance& instance, const std::filesystem::path& module,
                        uint64_t evaluation)
     : job_(job),
       stream_(job.device.create_stream()),
-      session_(job.team, take_worker(pool, options_), options_, instance, evaluation) {
+      session_(job.team, pool.take(options_), options_, instance, evaluation) {
   call(Type::load, Json{{"path", module.string()}});
 }
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <random>
 #include <sstream>
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "evaluate/order.h"
 
 namespace pkb {
 namespace {
@@ -155,15 +155,6 @@ std::mt19937_64 random_of(const Job& job, int trial, int rank) {
   return std::mt19937_64(sequence);
 }
 
-/// The same on all ranks: calls are collective.
-std::vector<int32_t> burst_order(const Job& job, int trial) {
-  std::mt19937_64 random = random_of(job, trial, -1);
-  std::vector<int32_t> order(kBurst);
-  std::iota(order.begin(), order.end(), 0);
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-  return order;
-}
-
 /// How long each rank keeps its stream busy before each call: a missing barrier then shows as a mismatch, not as a
 /// lucky pass. In every second trial, and in all with --skew.
 std::vector<int64_t> burst_delays(const Job& job, int trial) {
@@ -178,7 +169,8 @@ std::vector<int64_t> burst_delays(const Job& job, int trial) {
 void run_trial(Job& job, Contestant& contestant, const Instance& instance, int trial, CorrectnessReport& report) {
   make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, kBurst);
   contestant.load_draws(instance);
-  contestant.run(burst_order(job, trial), burst_delays(job, trial));
+  std::mt19937_64 random = random_of(job, trial, -1);  // the same on all ranks: calls are collective
+  contestant.run(shuffled_order(kBurst, kBurst, random), burst_delays(job, trial));
   check_slots(job, contestant, instance, kBurst, trial, report);
   ++report.trials;
 }

@@ -120,7 +120,8 @@ Run::Run(const Options& options, Team& team, std::vector<std::string> command_li
   refuse_unfit_gpus(facts_);
   placement_.ranks_per_gpu = most_ranks_per_device(facts_);
   probe_peers(team_, *device_);
-  choose_profile();
+  profile_ = options_.profile.empty() ? catalogue_.profile_for_device(facts_.front().name)
+                                      : &catalogue_.profile_named(options_.profile);
   if (!is_root()) return;
   screen_.emplace(std::cout, std::cerr, Screen::settings_of_terminal());
   std::vector<DeviceRecord> records;
@@ -134,21 +135,6 @@ Run::Run(const Options& options, Team& team, std::vector<std::string> command_li
 }
 
 Run::~Run() = default;
-
-void Run::choose_profile() {
-  if (options_.profile.empty()) {
-    profile_ = catalogue_.profile_for_device(facts_.front().name);
-    return;
-  }
-  const auto found = catalogue_.profiles().find(options_.profile);
-  if (found == catalogue_.profiles().end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, profile] : catalogue_.profiles()) names.push_back(name);
-    const std::string near = nearest(options_.profile, names);
-    throw UsageError("unknown profile " + options_.profile + (near.empty() ? "" : "; did you mean " + near + "?"));
-  }
-  profile_ = &found->second;
-}
 
 void Run::plan() {
   plan_ = make_plan(options_, catalogue_, placement_.kind, team_.size(), resources_);

@@ -47,7 +47,6 @@ class Run {
   void show_plan() const;
   void open_journal();
   RunRecord record() const;
-  void choose_profile();
 
   const Options& options_;
   const std::vector<std::string> command_line_;

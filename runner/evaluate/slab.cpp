@@ -2,10 +2,10 @@
 #include "evaluate/slab.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "core/error.h"
+#include "device/element.h"
 #include "pkb/candidate.h"
 
 namespace pkb {
@@ -92,40 +92,20 @@ bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance) {
   return !is_floating(output.dtype) || (declared.atol.empty() && declared.rtol.empty() && declared.frobenius.empty());
 }
 
-/// A raw element as a number a person can read.
+/// A raw element as a number a person can read; of a complex one the real part.
 double as_number(uint64_t bits, Dtype dtype) {
-  switch (dtype) {
-    case Dtype::bf16:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-    case Dtype::fp32:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case Dtype::fp64:
-      return std::bit_cast<double>(bits);
-    case Dtype::i32:
-      return static_cast<double>(static_cast<int32_t>(bits));
-    case Dtype::i64:
-      return static_cast<double>(static_cast<int64_t>(bits));
-    case Dtype::fp16: {
-      const auto half = static_cast<uint32_t>(bits);
-      const int exponent = static_cast<int>(half >> 10 & 31), fraction = static_cast<int>(half & 1023);
-      const double sign = half & 0x8000 ? -1 : 1;
-      if (exponent == 31) return fraction != 0 ? std::nan("") : sign * HUGE_VAL;
-      return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
+  if (dtype == Dtype::complex64) return as_number(bits & 0xFFFF'FFFF, Dtype::fp32);
+  return with_dtype(dtype, [bits](auto type) -> double {
+    constexpr Dtype kType = decltype(type)::value;
+    const auto element = static_cast<BitsOf<kType>>(bits);
+    if constexpr (kIsInteger<kType>) {
+      return static_cast<double>(integer_value<kType>(element));
+    } else if constexpr (kType == Dtype::complex64) {
+      return 0;  // answered above
+    } else {
+      return real_value<kType>(element);
     }
-    case Dtype::fp8_e4m3: {
-      const auto byte = static_cast<uint32_t>(bits);
-      const int exponent = static_cast<int>(byte >> 3 & 15), fraction = static_cast<int>(byte & 7);
-      const double sign = byte & 0x80 ? -1 : 1;
-      if (exponent == 15 && fraction == 7) return std::nan("");
-      return sign * (exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10));
-    }
-    case Dtype::complex64:  // the real part; the imaginary part is the upper half
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case Dtype::u8:
-    case Dtype::boolean:
-      return static_cast<double>(bits);
-  }
-  return static_cast<double>(bits);
+  });
 }
 
 void describe(const Device::Comparison& comparison, const TensorInstance& tensor, MismatchDetail& detail) {

@@ -17,6 +17,8 @@ class Reporter {
   Reporter(Journal* journal, Screen* screen) : journal_(journal), screen_(screen) {}
   void progress(const Item& item);
   void add(const std::vector<Row>& rows);
+  /// Rows of an earlier run that need not be made again?
+  bool may_hold() const { return journal_ && !journal_->earlier().empty(); }
   bool holds_all(const std::vector<RowKey>& keys) const;
 
  private:

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "evaluate/order.h"
+
 namespace pkb {
 namespace {
 
@@ -36,14 +38,6 @@ Side reference_side(Job& job, const std::string& baseline) {
 
 Side candidate_side(Contestant& contestant) {
   return [&contestant](const TimeRequest& request) { return contestant.time(request); };
-}
-
-/// Every draw equally often, in an order that the candidate cannot foresee; the same on all ranks.
-std::vector<int32_t> shuffled_order(int calls, int draws, std::mt19937_64& random) {
-  std::vector<int32_t> order(static_cast<std::size_t>(calls));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i % static_cast<std::size_t>(draws));
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-  return order;
 }
 
 /// Sums over rounds for one side.

@@ -175,16 +175,6 @@ void write_section(std::ostream& out, std::string_view heading, const std::vecto
   write_table(out, "  ", lines);
 }
 
-const Profile& profile_named(const Catalogue& catalogue, const std::string& name) {
-  if (const auto found = catalogue.profiles().find(name); found != catalogue.profiles().end()) return found->second;
-  Texts known;
-  for (const auto& [known_name, unused] : catalogue.profiles()) known.push_back(known_name);
-  const std::string near = nearest(name, known);
-  throw UsageError(fmt::format(
-      "unknown hardware profile '{}'; {}", name,
-      near.empty() ? fmt::format("there are {}", fmt::join(known, ", ")) : fmt::format("did you mean {}?", near)));
-}
-
 /// A parameter that some problems have is legal; one that none has is a slip.
 void refuse_unknown_overrides(const std::vector<const Problem*>& problems, const Overrides& overrides) {
   Texts known;
@@ -256,7 +246,7 @@ ListingOptions listing_options(const Catalogue& catalogue, const Options& option
   listing.multicast = options.multicast;
   listing.overrides = options.overrides;
   if (!options.profile.empty()) {
-    listing.profiles = {&profile_named(catalogue, options.profile)};
+    listing.profiles = {&catalogue.profile_named(options.profile)};
   } else {
     for (const auto& [name, profile] : catalogue.profiles()) listing.profiles.push_back(&profile);
   }
