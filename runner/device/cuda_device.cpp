@@ -303,6 +303,9 @@ void CudaDevice::record(Event event, Stream stream) {
   check(cudaEventRecord(native(event), native(stream)), "cudaEventRecord");
 }
 
+void CudaDevice::synchronize(Event event) {
+  check(cudaEventSynchronize(native(event)), "cudaEventSynchronize");
+}
 double CudaDevice::elapsed_us(Event start, Event stop) {
   float milliseconds = 0;
   check(cudaEventElapsedTime(&milliseconds, native(start), native(stop)), "cudaEventElapsedTime");

@@ -44,6 +44,7 @@ class CudaDevice final : public Device {
   Event create_event() override;
   void destroy(Event event) override;
   void record(Event event, Stream stream) override;
+  void synchronize(Event event) override;
   double elapsed_us(Event start, Event stop) override;
   std::string why_no_graphs() const override { return ""; }
   void begin_capture(Stream stream) override;

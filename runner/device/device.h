@@ -93,6 +93,7 @@ class Device {
   virtual Event create_event() = 0;
   virtual void destroy(Event event) = 0;
   virtual void record(Event event, Stream stream) = 0;
+  virtual void synchronize(Event event) = 0;
   virtual double elapsed_us(Event start, Event stop) = 0;  ///< both done
   /// Null graphs and why: the host device cannot capture.
   virtual std::string why_no_graphs() const = 0;

@@ -238,6 +238,9 @@ void HostDevice::destroy(Event event) {
 void HostDevice::record(Event event, Stream stream) {
   hostcuda::event_record(event.native, stream.native);
 }
+void HostDevice::synchronize(Event event) {
+  hostcuda::event_synchronize(event.native);
+}
 double HostDevice::elapsed_us(Event start, Event stop) {
   return hostcuda::event_elapsed_us(start.native, stop.native);
 }

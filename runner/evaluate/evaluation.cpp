@@ -118,11 +118,11 @@ class Evaluation {
 
   void judge_candidate(const std::filesystem::path& module) {
     contestant_ = std::make_unique<Contestant>(job_, pool_, instance_, module, number_);
-    const int draws = draws_that_fit(job_, instance_, job_.options.iterations);
-    report_ = check(job_, *contestant_, problem(), item_.size, item_.overrides, draws);
+    const int slots = slots_that_fit(job_, instance_, job_.options.iterations);
+    report_ = check(job_, *contestant_, problem(), item_.size, item_.overrides, slots);
     base_.trials = report_.trials;
     base_.setup_us = job_.team.maximum(contestant_->setup_us());
-    if (!report_.default_set_up) contestant_->set_up(instance_, std::max(draws, 3));
+    if (!report_.default_set_up) contestant_->set_up(instance_, std::max(slots, 3));
     time_all(contestant_.get());
     contestant_->tear_down();
   }
@@ -140,10 +140,10 @@ class Evaluation {
   }
 
   void time_all(Contestant* contestant) {
-    const int draws = draws_that_fit(job_, instance_, job_.options.iterations);
+    const int slots = slots_that_fit(job_, instance_, job_.options.iterations);
     for (const std::string& mode : timings_of(problem(), job_.options.timing)) {
       base_.timing = mode;
-      const TimingResult result = time_mode(job_, contestant, instance_, mode, draws, report_);
+      const TimingResult result = time_mode(job_, contestant, instance_, mode, slots, report_);
       base_.memory_bytes_peak = std::max(base_.memory_bytes_peak, memory_in_use());
       rows_.push_back(timed_row(result, contestant != nullptr));
     }

@@ -20,6 +20,8 @@ using Mode = TimeRequest::Mode;
 constexpr int kFewWarmup = 2, kFewIterations = 5;
 constexpr int kLeastCalls = 10;
 constexpr int kProbeCalls = 5;
+// Calls between the alignment and the loop.
+constexpr int kLeastLeadIn = 3, kMostLeadIn = 8;
 // Draws of the timed passes lie far from those of the trials.
 constexpr int64_t kFirstTimedDraw = 1'000'000;
 constexpr std::chrono::seconds kReferenceLimit{1800};
@@ -101,15 +103,16 @@ double Collector::mean_of_maxima(const SideTimes& times) {
 /// One evaluation's timing of one mode.
 class ModeTimer {
  public:
-  ModeTimer(Job& job, Contestant* contestant, const Instance& instance, std::string mode, int draws,
+  ModeTimer(Job& job, Contestant* contestant, const Instance& instance, std::string mode, int slots,
             CorrectnessReport& report)
       : job_(job),
         contestant_(contestant),
         instance_(instance),
         mode_(std::move(mode)),
+        slots_(slots),
         report_(report),
         random_(job.seed ^ static_cast<uint64_t>(instance.problem->id)) {
-    plan_.draws = draws;
+    plan_.draws = std::min(slots, job.options.iterations);
   }
 
   TimingResult run() {
@@ -134,8 +137,9 @@ class ModeTimer {
  private:
   /// Inputs drawn anew on both sides, outputs poisoned.
   void refresh() {
-    together(job_.team, [&] { job_.reference.make_draws(instance_, next_draw_, plan_.draws); });
-    next_draw_ += plan_.draws;
+    const int slots = plan_.draws + lead_in_;
+    together(job_.team, [&] { job_.reference.make_draws(instance_, next_draw_, slots); });
+    next_draw_ += slots;
     if (contestant_) contestant_->load_draws(instance_);
   }
 
@@ -186,6 +190,22 @@ class ModeTimer {
       }
     }
     plan_.draws = std::min(plan_.draws, plan_.iterations);
+    choose_lead_in();
+  }
+
+  /// Of a length that a candidate cannot foresee, in slots beyond the timed ones; calls without such slots are so long
+  /// that they need none.
+  void choose_lead_in() {
+    lead_in_ = 0;
+    if (!job_.times_count() || is_isolated()) return;
+    const auto wanted = kLeastLeadIn + static_cast<int>(random_() % (kMostLeadIn - kLeastLeadIn + 1));
+    lead_in_ = std::min(wanted, slots_ - plan_.draws);
+  }
+
+  std::vector<int32_t> lead_in() const {
+    std::vector<int32_t> slots(static_cast<std::size_t>(lead_in_));
+    std::iota(slots.begin(), slots.end(), plan_.draws);
+    return slots;
   }
 
   void warm_up(const Side& side, bool is_reference) {
@@ -214,8 +234,10 @@ class ModeTimer {
   }
 
   TimeRequest timed_request(int calls) {
-    if (mode_ == "graph") return {Mode::replay, std::vector<int32_t>(static_cast<std::size_t>(plan_.draws)), true};
-    return {is_isolated() ? Mode::isolated : Mode::burst, shuffled_order(calls, calls, random_), true};
+    if (mode_ == "graph") {
+      return {Mode::replay, std::vector<int32_t>(static_cast<std::size_t>(plan_.draws)), true, lead_in()};
+    }
+    return {is_isolated() ? Mode::isolated : Mode::burst, shuffled_order(calls, calls, random_), true, lead_in()};
   }
 
   /// Rounds of at most as many calls as there are draws; both sides get the same order.
@@ -256,7 +278,7 @@ class ModeTimer {
     for (int done = 0; done < plan_.iterations; done += plan_.draws) {
       const int calls = std::min(plan_.draws, plan_.iterations - done);
       refresh();
-      const TimeRequest request{Mode::each, shuffled_order(calls, calls, random_), true};
+      const TimeRequest request{Mode::each, shuffled_order(calls, calls, random_), true, lead_in()};
       reference_times.add(reference(request), static_cast<std::size_t>(calls), false);
       if (!contestant_) continue;
       candidate_times.add(candidate_side(*contestant_)(request), static_cast<std::size_t>(calls), false);
@@ -273,17 +295,19 @@ class ModeTimer {
   Contestant* contestant_;
   const Instance& instance_;
   const std::string mode_;
+  const int slots_;
   CorrectnessReport& report_;
   std::mt19937_64 random_;
   TimingPlan plan_;
+  int lead_in_ = 0;
   int64_t next_draw_ = kFirstTimedDraw;
   std::string reference_not_captured_, candidate_not_captured_;
 };
 
 }  // namespace
 
-int draws_that_fit(Job& job, const Instance& instance, int iterations) {
-  const int wanted = job.times_count() ? iterations : std::min(iterations, kFewIterations);
+int slots_that_fit(Job& job, const Instance& instance, int iterations) {
+  const int wanted = job.times_count() ? iterations + kMostLeadIn : std::min(iterations, kFewIterations);
   // A draw stands in the worker's slab and, its inputs, in the reference's memory.
   const double bytes = 2.0 * static_cast<double>(SlabLayout::bytes_of_slot(instance));
   const int sharing = job.device.kind() == DeviceKind::host ? job.team.place().local_size : job.ranks_per_gpu;
@@ -309,9 +333,9 @@ void summarise(SideTimes& times) {
   times.stdev_us = n > 1 ? std::sqrt(squares / static_cast<double>(n - 1)) : 0;
 }
 
-TimingResult time_mode(Job& job, Contestant* contestant, const Instance& instance, const std::string& mode, int draws,
+TimingResult time_mode(Job& job, Contestant* contestant, const Instance& instance, const std::string& mode, int slots,
                        CorrectnessReport& report) {
-  return ModeTimer(job, contestant, instance, mode, draws, report).run();
+  return ModeTimer(job, contestant, instance, mode, slots, report).run();
 }
 
 }  // namespace pkb

@@ -20,9 +20,9 @@ struct TimingPlan {
   bool l2_warm = false;
 };
 
-/// As many draws as iterations when they fit a tenth of the memory, else the largest number from 2 up that does (1 for
-/// a giant).
-int draws_that_fit(Job& job, const Instance& instance, int iterations);
+/// As many slots as the iterations and their lead-in have draws when they fit a tenth of the memory, else the largest
+/// number from 2 up that does (1 for a giant).
+int slots_that_fit(Job& job, const Instance& instance, int iterations);
 
 struct TimingResult {
   TimingPlan plan;
@@ -35,8 +35,8 @@ struct TimingResult {
 
 /// Collective. Times one mode ("stream", "isolated", "graph") of both sides, or of the reference alone when
 /// `contestant` is null. Every timed output is compared; throws EvaluationEnded(mismatch) when one is wrong.
-/// `contestant` is set up for `instance` with draws_that_fit() slots.
-TimingResult time_mode(Job& job, Contestant* contestant, const Instance& instance, const std::string& mode, int draws,
+/// `contestant` is set up for `instance` with slots_that_fit().
+TimingResult time_mode(Job& job, Contestant* contestant, const Instance& instance, const std::string& mode, int slots,
                        CorrectnessReport& report);
 
 /// Minimum, median, p95 and standard deviation of the maximum over ranks, call by call.

@@ -167,6 +167,7 @@ protocol::TimeReply ReferenceSide::time(const std::string& baseline, const TimeR
   const ReferenceFunction run = state.library->baseline(baseline);
   if (state.slots.empty()) throw Error("inputs must be drawn before the reference is timed");
   for (const int32_t draw : request.draws) state.slot(draw);
+  for (const int32_t draw : request.lead_in) state.slot(draw);
   if (request.mode == Mode::replay && baseline != state.captured_baseline) state.timer.drop_graph();
   state.captured_baseline = request.mode == Mode::graph ? baseline : state.captured_baseline;
 

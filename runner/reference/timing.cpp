@@ -46,6 +46,9 @@ class CallTimer::Marks {
       device_.record(events_[mark], stream_);
     }
   }
+  void wait_for(std::size_t mark) {
+    if (!on_host_) device_.synchronize(events_[mark]);
+  }
   /// After a synchronisation.
   double between_us(std::size_t first, std::size_t last) {
     return on_host_ ? microseconds(times_[last] - times_[first]) : device_.elapsed_us(events_[first], events_[last]);
@@ -87,21 +90,30 @@ TimeReply CallTimer::time(const TimedCalls& calls, const TimeRequest& request) {
       capture(calls, request, reply);
       break;
     case Mode::replay:
-      replay(request, reply);
+      replay(calls, request, reply);
       break;
   }
   alignment_.check();
   return reply;
 }
 
-/// The host brings the ranks near to each other, so that the barrier on the device has little to wait for. That barrier
-/// is waited for, as in the worker, so that no call is enqueued behind it: launch overhead belongs to these times.
-void CallTimer::start_together(bool align) {
+/// The host brings the ranks near to each other, so that the barrier on the device has little to wait for.
+void CallTimer::meet() {
   device_.synchronize();
   team_.barrier();
+}
+
+/// The barrier is waited for, as in the worker, so that no call is enqueued behind it: launch overhead belongs to these
+/// times.
+void CallTimer::start_together(bool align) {
+  meet();
   if (!align) return;
   alignment_.enqueue();
   device_.synchronize(backend_.stream());
+}
+
+void CallTimer::lead_in(const TimedCalls& calls, const TimeRequest& request) {
+  for (const int32_t draw : request.lead_in) calls.call(draw);
 }
 
 void CallTimer::end_loop(Clock::time_point start, TimeReply& reply) {
@@ -121,6 +133,7 @@ void CallTimer::warm_up(const TimedCalls& calls, const TimeRequest& request) {
 void CallTimer::burst(const TimedCalls& calls, const TimeRequest& request, TimeReply& reply) {
   marks_->reserve(2);
   start_together(request.align);
+  lead_in(calls, request);
   const Clock::time_point start = Clock::now();
   marks_->set(0);
   for (const int32_t draw : request.draws) calls.call(draw);
@@ -133,6 +146,7 @@ void CallTimer::each(const TimedCalls& calls, const TimeRequest& request, TimeRe
   const std::size_t count = request.draws.size();
   marks_->reserve(count + 1);
   start_together(request.align);
+  lead_in(calls, request);
   const Clock::time_point start = Clock::now();
   marks_->set(0);
   for (std::size_t i = 0; i < count; ++i) {
@@ -187,15 +201,19 @@ void CallTimer::capture(const TimedCalls& calls, const TimeRequest& request, Tim
   device_.synchronize(backend_.stream());
 }
 
-void CallTimer::replay(const TimeRequest& request, TimeReply& reply) {
+/// As the worker's replay.
+void CallTimer::replay(const TimedCalls& calls, const TimeRequest& request, TimeReply& reply) {
   if (!graph_) throw Error("a replay of the reference was asked for, but no graph of these slots is kept");
   marks_->reserve(2);
-  start_together(request.align);
-  const Clock::time_point start = Clock::now();
+  meet();
+  device_.spin(protocol::kReplayHeadStartNs, backend_.stream());
+  if (request.align) alignment_.enqueue();
+  lead_in(calls, request);
   marks_->set(0);
   graph_->replay();
   marks_->set(1);
-  end_loop(start, reply);
+  marks_->wait_for(0);
+  end_loop(Clock::now(), reply);
   reply.event_us = marks_->between_us(0, 1);
 }
 

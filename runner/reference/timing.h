@@ -38,13 +38,15 @@ class CallTimer {
 
  private:
   class Marks;
+  void meet();
   void start_together(bool align);
+  void lead_in(const TimedCalls& calls, const protocol::TimeRequest& request);
   void warm_up(const TimedCalls& calls, const protocol::TimeRequest& request);
   void burst(const TimedCalls& calls, const protocol::TimeRequest& request, protocol::TimeReply& reply);
   void each(const TimedCalls& calls, const protocol::TimeRequest& request, protocol::TimeReply& reply);
   void isolated(const TimedCalls& calls, const protocol::TimeRequest& request, protocol::TimeReply& reply);
   void capture(const TimedCalls& calls, const protocol::TimeRequest& request, protocol::TimeReply& reply);
-  void replay(const protocol::TimeRequest& request, protocol::TimeReply& reply);
+  void replay(const TimedCalls& calls, const protocol::TimeRequest& request, protocol::TimeReply& reply);
   void end_loop(protocol::Clock::time_point start, protocol::TimeReply& reply);
 
   Team& team_;

@@ -98,6 +98,15 @@ void check_time_reply(const Json& request, const Json& reply) {
     refuse("'not_captured' outside graph mode");
 }
 
+std::vector<int32_t> draws_field(const Json& json, const char* key) {
+  std::vector<int32_t> draws;
+  for (const int64_t draw : integers_field(json, key, kLongestList)) {
+    if (draw < 0 || draw > std::numeric_limits<int32_t>::max()) refuse("'" + std::string(key) + "' is out of range");
+    draws.push_back(static_cast<int32_t>(draw));
+  }
+  return draws;
+}
+
 }  // namespace
 
 Json to_json(const MemoryHandle& handle) {
@@ -136,18 +145,18 @@ void from_json(const Json& json, ArgumentsMessage& message) {
 }
 
 void to_json(Json& json, const TimeRequest& request) {
-  json = {{"mode", static_cast<int32_t>(request.mode)}, {"draws", request.draws}, {"align", request.align}};
+  json = {{"mode", static_cast<int32_t>(request.mode)},
+          {"draws", request.draws},
+          {"align", request.align},
+          {"lead_in", request.lead_in}};
 }
 
 void from_json(const Json& json, TimeRequest& request) {
   request.mode =
       static_cast<TimeRequest::Mode>(integer_field(json, "mode", 0, static_cast<int32_t>(TimeRequest::Mode::replay)));
-  request.draws.clear();
-  for (const int64_t draw : integers_field(json, "draws", kLongestList)) {
-    if (draw < 0 || draw > std::numeric_limits<int32_t>::max()) refuse("'draws' is out of range");
-    request.draws.push_back(static_cast<int32_t>(draw));
-  }
+  request.draws = draws_field(json, "draws");
   request.align = boolean_field(json, "align");
+  request.lead_in = draws_field(json, "lead_in");
 }
 
 void to_json(Json& json, const TimeReply& reply) {

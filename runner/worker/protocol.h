@@ -111,7 +111,10 @@ struct ArgumentsMessage {
 void to_json(Json& json, const ArgumentsMessage& message);
 void from_json(const Json& json, ArgumentsMessage& message);
 
-/// `time`. Before the loop the ranks are aligned by the device barrier, if `align`.
+/// How long the device is kept busy before a replay, so that the graph waits for the device and not the device for it.
+inline constexpr int64_t kReplayHeadStartNs = 500'000;
+
+/// `time`. Before the loop (and its lead-in) the ranks are aligned by the device barrier, if `align`.
 struct TimeRequest {
   enum class Mode : int32_t {
     burst = 0,     ///< calls back to back, one event pair around all of them
@@ -124,6 +127,9 @@ struct TimeRequest {
   Mode mode = Mode::burst;
   std::vector<int32_t> draws;  ///< the draw of each call, in order
   bool align = true;
+  /// burst, each, replay: draws of calls right before the loop, not waited for and not timed. They warm what the loop
+  /// uses, as the paper's warm-up does, which the drawing of inputs has made cold; their draws are not timed.
+  std::vector<int32_t> lead_in{};
 };
 void to_json(Json& json, const TimeRequest& request);
 void from_json(const Json& json, TimeRequest& request);

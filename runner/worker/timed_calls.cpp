@@ -33,7 +33,7 @@ TimedCalls::~TimedCalls() {
   for (const Event event : events_) device_.destroy(event);
 }
 
-TimeReply TimedCalls::perform(const TimeRequest& request, void* state, const Calls& calls) {
+TimeReply TimedCalls::perform(const TimeRequest& request, void* state, const Calls& calls, const Calls& lead_in) {
   TimeReply reply;
   device_.synchronize();
   device_.reset_persisting_l2();
@@ -43,10 +43,10 @@ TimeReply TimedCalls::perform(const TimeRequest& request, void* state, const Cal
       warm_up(state, calls);
       break;
     case TimeRequest::Mode::burst:
-      burst(state, calls, request.align, reply);
+      burst(state, calls, lead_in, request.align, reply);
       break;
     case TimeRequest::Mode::each:
-      each(state, calls, request.align, reply);
+      each(state, calls, lead_in, request.align, reply);
       break;
     case TimeRequest::Mode::isolated:
       isolated(state, calls, request.align, reply);
@@ -55,7 +55,7 @@ TimeReply TimedCalls::perform(const TimeRequest& request, void* state, const Cal
       graph(state, calls, request.align, reply);
       break;
     case TimeRequest::Mode::replay:
-      replay(request.align, reply);
+      replay(state, lead_in, request.align, reply);
       break;
   }
   // The end event is done: whatever the device still works on was put elsewhere than on the stream.
@@ -72,14 +72,16 @@ void TimedCalls::warm_up(void* state, const Calls& calls) {
   device_.synchronize(stream_);
 }
 
-void TimedCalls::burst(void* state, const Calls& calls, bool align, TimeReply& reply) {
+void TimedCalls::burst(void* state, const Calls& calls, const Calls& lead_in, bool align, TimeReply& reply) {
   align_and_wait(align);
+  run_all(state, lead_in);
   time_stretch([&] { run_all(state, calls); }, reply);
 }
 
-void TimedCalls::each(void* state, const Calls& calls, bool align, TimeReply& reply) {
+void TimedCalls::each(void* state, const Calls& calls, const Calls& lead_in, bool align, TimeReply& reply) {
   const std::vector<Event>& marks = events(calls.size() + 1);
   align_and_wait(align);
+  run_all(state, lead_in);
   const Clock::time_point start = Clock::now();
   device_.record(marks[0], stream_);
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -125,10 +127,23 @@ void TimedCalls::graph(void* state, const Calls& calls, bool align, TimeReply& r
   device_.synchronize(stream_);
 }
 
-void TimedCalls::replay(bool align, TimeReply& reply) {
+/// The device is kept busy until the graph is enqueued: no launch belongs to this time.
+void TimedCalls::replay(void* state, const Calls& lead_in, bool align, TimeReply& reply) {
   if (!graph_) throw Failure("harness_error", "there is no graph to replay");
-  align_and_wait(align);
-  time_stretch([&] { device_.launch(*graph_, stream_); }, reply);
+  if (align) aligner_.meet();
+  device_.spin(protocol::kReplayHeadStartNs, stream_);
+  if (align) aligner_.enqueue(stream_);
+  run_all(state, lead_in);
+
+  const std::vector<Event>& marks = events(2);
+  device_.record(marks[0], stream_);
+  device_.launch(*graph_, stream_);
+  device_.record(marks[1], stream_);
+  device_.synchronize(marks[0]);
+  const Clock::time_point start = Clock::now();
+  device_.synchronize(stream_);
+  reply.wall_us = microseconds_since(start);
+  reply.event_us = device_.elapsed_us(marks[0], marks[1]);
 }
 
 void TimedCalls::drop_graph() {

@@ -25,16 +25,17 @@ class TimedCalls {
   TimedCalls& operator=(const TimedCalls&) = delete;
 
   /// Throws Failure or Error when a call or the device fails. A graph is kept for replays until the next one.
-  protocol::TimeReply perform(const protocol::TimeRequest& request, void* state, const Calls& calls);
+  protocol::TimeReply perform(const protocol::TimeRequest& request, void* state, const Calls& calls,
+                              const Calls& lead_in);
   void drop_graph();
 
  private:
   void warm_up(void* state, const Calls& calls);
-  void burst(void* state, const Calls& calls, bool align, protocol::TimeReply& reply);
-  void each(void* state, const Calls& calls, bool align, protocol::TimeReply& reply);
+  void burst(void* state, const Calls& calls, const Calls& lead_in, bool align, protocol::TimeReply& reply);
+  void each(void* state, const Calls& calls, const Calls& lead_in, bool align, protocol::TimeReply& reply);
   void isolated(void* state, const Calls& calls, bool align, protocol::TimeReply& reply);
   void graph(void* state, const Calls& calls, bool align, protocol::TimeReply& reply);
-  void replay(bool align, protocol::TimeReply& reply);
+  void replay(void* state, const Calls& lead_in, bool align, protocol::TimeReply& reply);
 
   std::optional<Graph> capture(void* state, const Calls& calls, std::string& why_not);
   void run_all(void* state, const Calls& calls);

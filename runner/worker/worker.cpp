@@ -220,13 +220,18 @@ Json Worker::run(const Json& body) {
 
 Json Worker::time(const Json& body) {
   const auto request = body.get<protocol::TimeRequest>();
-  const std::set<int32_t> distinct(request.draws.begin(), request.draws.end());
+  std::set<int32_t> distinct(request.draws.begin(), request.draws.end());
+  distinct.insert(request.lead_in.begin(), request.lead_in.end());
   for (const int32_t draw : distinct) table(draw).fetch(stream_);
-  TimedCalls::Calls calls;
-  for (const int32_t draw : request.draws) calls.push_back(table(draw).get());
+  const auto calls_of = [this](const std::vector<int32_t>& draws) {
+    TimedCalls::Calls calls;
+    for (const int32_t draw : draws) calls.push_back(table(draw).get());
+    return calls;
+  };
 
   candidate();
-  const protocol::TimeReply reply = timed_calls_->perform(request, state_, calls);
+  const protocol::TimeReply reply =
+      timed_calls_->perform(request, state_, calls_of(request.draws), calls_of(request.lead_in));
   settle("runtime_error", "timed calls of pkb_run");
   for (const int32_t draw : distinct) table(draw).store(stream_);
   device().synchronize(stream_);

@@ -59,6 +59,10 @@ void event_record(void* event, void* stream) {
   Engine::instance().record(*event_at(event), stream_at(stream));
 }
 
+void event_synchronize(void* event) {
+  Engine::instance().synchronize_event(*event_at(event));
+}
+
 double event_elapsed_us(void* start, void* stop) {
   double microseconds = 0;
   if (!Engine::instance().elapsed(*event_at(start), *event_at(stop), microseconds)) {

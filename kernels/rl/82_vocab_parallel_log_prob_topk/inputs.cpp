@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "Ladder" logits. A token's K + 4 largest values, at random places, are 12 - (5/K) j + u, u uniform in +-0.2 * 5/K;
-// the others are normal, at most 3. A token is drawn again until its filter is decided with a margin: no cumulative sum
+// "Ladder" logits. A token's K + 4 largest values, at random places, are 12 - (5/K) s j + u, s uniform in [0.85, 1] and
+// u in +-0.2 * 5/K; the others are normal, at most 3. A token is drawn again until its filter is decided with a margin: no cumulative sum
 // lies near 1 - top_p. One token in 8 has two equal values at the top_k threshold. The target is kept for 3 tokens of
 // 4, else filtered out. Everything is the same on all ranks; a rank holds its columns.
 #include <pkb/inputs.h>
@@ -17,6 +17,7 @@ constexpr int64_t kAttempts = 200;
 constexpr int64_t kLeastTopKForTies = 4;  // below, two equal values at the threshold weigh more than top_p drops
 constexpr double kMargin = 5e-3;
 constexpr double kTop = 12;
+constexpr double kLeastSlope = 0.85;  // with one slope for all tokens, no token of K = 20 has a margin
 
 /// What the catalogue asks for in this case; 0 and 1: no filter of that kind.
 struct Filter {
@@ -90,7 +91,8 @@ class RowMaker {
     rows.ladder = std::get<0>(at::topk(keys, length_, -1, /*largest=*/false)).remainder(vocabulary_);
 
     const double reach = 0.2 * step_;
-    const at::Tensor steps = at::arange(length_, indices_).to(at::kDouble).mul_(-step_).add_(kTop);
+    const at::Tensor slope = draws.uniform("slope" + part, -1, {n, 1}, kLeastSlope, 1).to(at::kDouble).mul_(-step_);
+    const at::Tensor steps = at::arange(length_, indices_).to(at::kDouble).mul(slope).add_(kTop);
     at::Tensor ladder_values =
         draws.uniform("ladder" + part, -1, {n, length_}, -reach, reach).to(at::kDouble).add_(steps).to(at::kBFloat16);
     const at::Tensor tied = tied_.narrow(0, first, n);

@@ -29,6 +29,7 @@ void device_synchronize();
 void* event_create();
 void event_destroy(void* event);
 void event_record(void* event, void* stream);
+void event_synchronize(void* event);
 double event_elapsed_us(void* start, void* stop);  ///< both done
 /// Runs `work` in stream order, on a runtime thread.
 void enqueue(void* stream, std::function<void()> work);
