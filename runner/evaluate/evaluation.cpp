@@ -57,6 +57,7 @@ Row describe(const Job& job, const Item& item) {
   row.level = problem.level;
   row.candidate = item.candidate.label;
   row.sample = item.candidate.sample;
+  row.repeat = item.repeat;
   row.size = item.size;
   row.world = job.team.size();
   row.device = name_of(job.device.kind());

@@ -19,6 +19,7 @@ struct Item {
   std::string size;
   Overrides overrides;
   Candidate candidate;
+  int repeat = 0;    ///< which pass over the selection
   std::string skip;  ///< why it cannot be done at all (this W is illegal); empty: it can
 };
 

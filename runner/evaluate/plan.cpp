@@ -12,7 +12,14 @@ std::vector<Item> make_plan(const Options& options, const Catalogue& catalogue, 
   for (const Problem* problem : selected) {
     const std::string skip = why_illegal(*problem, size, options.overrides, world);
     for (Candidate& candidate : candidates_for(*problem, options.candidate, device, resources)) {
-      plan.push_back({problem, size, options.overrides, std::move(candidate), skip});
+      plan.push_back({problem, size, options.overrides, std::move(candidate), 0, skip});
+    }
+  }
+  const std::size_t once = plan.size();
+  for (int repeat = 1; repeat < options.repeat; ++repeat) {
+    for (std::size_t i = 0; i < once; ++i) {
+      plan.push_back(plan[i]);
+      plan.back().repeat = repeat;
     }
   }
   return plan;

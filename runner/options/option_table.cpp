@@ -251,6 +251,12 @@ void add_protocol(std::vector<OptionSpec>& table, const Options& defaults) {
       "stream: back to back; isolated: each call alone with a cold L2; graph: captured "
       "and replayed (default stream)",
       set_timing, value_of(&Options::timing));
+  add(kRunner, "repeat", '\0', "N",
+      fmt::format("passes over the whole selection, one after the other, each with rows of its own (default {})",
+                  defaults.repeat),
+      number<int>(
+          &Options::repeat, [](int n) { return n >= 1; }, positive),
+      value_of(&Options::repeat));
   add(kRunner, "io", '\0', "KIND",
       fmt::format("where inputs and outputs lie: private memory, or symmetric memory that peers "
                   "can address (default {})",

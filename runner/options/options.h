@@ -34,6 +34,7 @@ struct Options {
   int iterations = 100;                          ///< calls, >= 1
   double time_budget_s = 2;                      ///< a side and mode; 0: none
   std::vector<std::string> timing = {"stream"};  ///< of stream, isolated, graph; no repetitions
+  int repeat = 1;                                ///< passes over the whole selection, >= 1
   std::string io = "private";                    ///< private, symmetric
   uint64_t seed = 1;
   double timeout_s = 60;  ///< of one call, > 0

@@ -115,6 +115,7 @@ void cut_torn_line(const fs::path& file) {
 
 RowKey key_of(const Row& row) {
   return {.problem_id = row.problem_id,
+          .repeat = row.repeat,
           .candidate_sha256 = row.candidate_sha256,
           .sample = row.sample,
           .size = row.size,

@@ -17,7 +17,7 @@ namespace pkb {
 
 /// What makes two rows the same evaluation.
 struct RowKey {
-  int problem_id = 0;
+  int problem_id = 0, repeat = 0;
   std::string candidate_sha256, sample, size, params;
   int world = 0;
   std::string device, io, timing;

@@ -43,6 +43,7 @@ struct Row {
   int level = 0;
   std::string candidate;  ///< folder or file as given; "shipped"; "none"
   std::string sample;     ///< file name without its ending
+  int repeat = 0;         ///< which pass over the selection, from 0
   std::string candidate_sha256;
   std::string size;
   std::string params;  ///< "M=1024 N=1024", overrides included

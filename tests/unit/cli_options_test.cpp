@@ -72,6 +72,8 @@ TEST(Options, EveryOptionReachesItsField) {
                                  "7",
                                  "--warmup",
                                  "0",
+                                 "--repeat",
+                                 "3",
                                  "--iterations",
                                  "20",
                                  "--time-budget",
@@ -107,6 +109,7 @@ TEST(Options, EveryOptionReachesItsField) {
   EXPECT_EQ(options.trials, 7);
   EXPECT_EQ(options.warmup, 0);
   EXPECT_EQ(options.iterations, 20);
+  EXPECT_EQ(options.repeat, 3);
   EXPECT_EQ(options.time_budget_s, 0.5);
   EXPECT_THAT(options.timing, ElementsAre("graph", "isolated"));
   EXPECT_EQ(options.io, "symmetric");

@@ -81,7 +81,7 @@ TEST(Columns, EveryMemberOfARowIsRecorded) {
     row.mismatch.got = 2;
     row.reason = row.throttle = row.log_tail = "text";
     row.status = "mismatch";
-    row.failing_rank = 1;
+    row.failing_rank = row.repeat = 1;
     row.algbw_gbps = row.busbw_gbps = 3;
     row.reference.null_reason = row.candidate_times.null_reason = "why";
     return to_record(row);

@@ -87,6 +87,7 @@ inline Row mismatch_row() {
   row.level = 1;
   row.candidate = "my kernels/01_allreduce, \"fast\"";
   row.sample = "ring";
+  row.repeat = 1;
   row.candidate_sha256 = "6b86b273";
   row.size = "smoke";
   row.params = "M=8 N=64";
