@@ -53,12 +53,15 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=21)
+    parser.add_argument("--call", choices=("short", "long"), help="one of the two alone")
     options = parser.parse_args()
     # About 100 us: 16 MiB over the link, or 160 MiB copied in one GPU's memory.
     long_shape = (8192, 1024) if options.ranks > 1 else (81920, 1024)
     print("# call  mode    runner us  by hand us  ratio: median [quartiles]")
     with tempfile.TemporaryDirectory() as scratch:
         for name, shape in (("short", (1, 512)), ("long", long_shape)):
+            if options.call not in (None, name):
+                continue
             pairs = []
             for repeat in range(options.repeats):
                 # Who goes first alternates, so that a drift of the clocks hits both alike.

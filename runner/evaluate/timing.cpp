@@ -20,8 +20,11 @@ using Mode = TimeRequest::Mode;
 constexpr int kFewWarmup = 2, kFewIterations = 5;
 constexpr int kLeastCalls = 10;
 constexpr int kProbeCalls = 5;
-// Calls between the alignment and the loop.
-constexpr int kLeastLeadIn = 3, kMostLeadIn = 8;
+// The calls between the alignment and the loop: how many draws they take turns on, and how long they go on, so that
+// processors are awake and caches hold what the loop uses.
+constexpr int kLeastLeadInDraws = 3, kMostLeadInDraws = 8;
+constexpr double kLeadInUs = 1500;
+constexpr int kMostLeadInCalls = 300;
 // Draws of the timed passes lie far from those of the trials.
 constexpr int64_t kFirstTimedDraw = 1'000'000;
 constexpr std::chrono::seconds kReferenceLimit{1800};
@@ -137,7 +140,7 @@ class ModeTimer {
  private:
   /// Inputs drawn anew on both sides, outputs poisoned.
   void refresh() {
-    const int slots = plan_.draws + lead_in_;
+    const int slots = plan_.draws + lead_in_draws_;
     together(job_.team, [&] { job_.reference.make_draws(instance_, next_draw_, slots); });
     next_draw_ += slots;
     if (contestant_) contestant_->load_draws(instance_);
@@ -164,8 +167,10 @@ class ModeTimer {
         result.baseline = name;
       }
     }
+    fastest_us_ = best;
     if (!contestant_) return best;
     const double call_us = probe(candidate_side(*contestant_));
+    fastest_us_ = std::min(best, call_us);
     contestant_->set_expected_call(std::chrono::duration<double>(call_us * 1e-6));
     return std::max(best, call_us);
   }
@@ -196,15 +201,21 @@ class ModeTimer {
   /// Of a length that a candidate cannot foresee, in slots beyond the timed ones; calls without such slots are so long
   /// that they need none.
   void choose_lead_in() {
-    lead_in_ = 0;
+    lead_in_draws_ = 0;
     if (!job_.times_count() || is_isolated()) return;
-    const auto wanted = kLeastLeadIn + static_cast<int>(random_() % (kMostLeadIn - kLeastLeadIn + 1));
-    lead_in_ = std::min(wanted, slots_ - plan_.draws);
+    const auto wanted = kLeastLeadInDraws + static_cast<int>(random_() % (kMostLeadInDraws - kLeastLeadInDraws + 1));
+    lead_in_draws_ = std::min(wanted, slots_ - plan_.draws);
   }
 
-  std::vector<int32_t> lead_in() const {
-    std::vector<int32_t> slots(static_cast<std::size_t>(lead_in_));
-    std::iota(slots.begin(), slots.end(), plan_.draws);
+  /// Before a graph each draw once: launches must not outlast the head start.
+  std::vector<int32_t> lead_in() {
+    if (lead_in_draws_ == 0) return {};
+    int calls = lead_in_draws_;
+    if (mode_ != "graph") {
+      calls += std::min(kMostLeadInCalls, static_cast<int>(kLeadInUs / std::max(fastest_us_, 1.0)));
+    }
+    std::vector<int32_t> slots = shuffled_order(calls, lead_in_draws_, random_);
+    for (int32_t& slot : slots) slot += plan_.draws;
     return slots;
   }
 
@@ -299,7 +310,8 @@ class ModeTimer {
   CorrectnessReport& report_;
   std::mt19937_64 random_;
   TimingPlan plan_;
-  int lead_in_ = 0;
+  int lead_in_draws_ = 0;
+  double fastest_us_ = 0;  ///< a call of the faster side
   int64_t next_draw_ = kFirstTimedDraw;
   std::string reference_not_captured_, candidate_not_captured_;
 };
@@ -307,7 +319,7 @@ class ModeTimer {
 }  // namespace
 
 int slots_that_fit(Job& job, const Instance& instance, int iterations) {
-  const int wanted = job.times_count() ? iterations + kMostLeadIn : std::min(iterations, kFewIterations);
+  const int wanted = job.times_count() ? iterations + kMostLeadInDraws : std::min(iterations, kFewIterations);
   // A draw stands in the worker's slab and, its inputs, in the reference's memory.
   const double bytes = 2.0 * static_cast<double>(SlabLayout::bytes_of_slot(instance));
   const int sharing = job.device.kind() == DeviceKind::host ? job.team.place().local_size : job.ranks_per_gpu;

@@ -9,6 +9,8 @@
 namespace pkb {
 namespace {
 
+constexpr std::size_t kCacheLine = 64;
+
 using protocol::ArgumentMessage;
 using protocol::Json;
 using protocol::ScalarMessage;
@@ -164,6 +166,22 @@ void* ArgumentTable::address_of(const TensorMessage& message, const Slab& slab) 
   if (!message.host || device_ == DeviceKind::host) return in_slab;
   mirrored_.push_back(in_slab);
   return mirrors_->pinned(in_slab, static_cast<std::size_t>(bytes));
+}
+
+void ArgumentTable::warm() const {
+  const auto read = [](const auto& vector) {
+    const auto* const bytes = reinterpret_cast<const volatile unsigned char*>(vector.data());
+    for (std::size_t at = 0; at < vector.size() * sizeof vector[0]; at += kCacheLine) static_cast<void>(bytes[at]);
+  };
+  read(names_);
+  read(inputs_);
+  read(outputs_);
+  read(params_);
+  read(scalars_);
+  for (const auto* tensors : {&input_tensors_, &output_tensors_}) {
+    for (const std::vector<pkb_tensor>& argument : *tensors) read(argument);
+  }
+  for (const std::vector<void*>& peers : peers_) read(peers);
 }
 
 void ArgumentTable::fetch(Stream stream) {

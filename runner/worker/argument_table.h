@@ -54,6 +54,7 @@ class ArgumentTable {
   ArgumentTable& operator=(const ArgumentTable&) = delete;
 
   const pkb_arguments* get() const { return &arguments_; }
+  void warm() const;          ///< reads it all, so that the caches hold it when calls are timed
   void fetch(Stream stream);  ///< host tensors, from the slab
   void store(Stream stream);  ///< and back
 

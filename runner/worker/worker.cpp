@@ -222,7 +222,10 @@ Json Worker::time(const Json& body) {
   const auto request = body.get<protocol::TimeRequest>();
   std::set<int32_t> distinct(request.draws.begin(), request.draws.end());
   distinct.insert(request.lead_in.begin(), request.lead_in.end());
-  for (const int32_t draw : distinct) table(draw).fetch(stream_);
+  for (const int32_t draw : distinct) {
+    table(draw).fetch(stream_);
+    table(draw).warm();
+  }
   const auto calls_of = [this](const std::vector<int32_t>& draws) {
     TimedCalls::Calls calls;
     for (const int32_t draw : draws) calls.push_back(table(draw).get());
