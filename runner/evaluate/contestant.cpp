@@ -45,20 +45,20 @@ std::chrono::duration<double> Contestant::deadline(std::size_t calls) const {
                   20.0 * expected_call_ * static_cast<double>(calls));
 }
 
-Json Contestant::call(Type type, const Json& body, std::size_t calls) {
+CallOutcome Contestant::call(Type type, const Json& body, std::size_t calls) {
   CallOutcome outcome = session_.call(type, body, deadline(calls));
   require(outcome);
-  return std::move(outcome.reply);
+  return outcome;
 }
 
 void Contestant::set_up(const Instance& instance, int slots) {
   tear_down();
   const SlabLayout layout(instance, slots);
   const bool symmetric = job_.options.io == "symmetric";
-  const Json allocated = call(Type::allocate, Json{{"bytes", layout.bytes()}, {"symmetric", symmetric}});
+  const Json allocated = call(Type::allocate, Json{{"bytes", layout.bytes()}, {"symmetric", symmetric}}).reply;
   together(job_.team, [&] { slab_ = std::make_unique<Slab>(job_.device, stream_, allocated.at("handle"), layout); });
   call(Type::opened, Json::object());
-  const Json reply = call(Type::setup, Json{{"arguments", arguments_of(instance, nullptr, 0, instance.scalars)}});
+  const Json reply = call(Type::setup, Json{{"arguments", arguments_of(instance, nullptr, 0, instance.scalars)}}).reply;
   setup_us_ = reply.value("setup_us", 0.0);
   is_set_up_ = true;
 }
@@ -90,7 +90,13 @@ void Contestant::run(const std::vector<int32_t>& draws, const std::vector<int64_
 }
 
 protocol::TimeReply Contestant::time(const protocol::TimeRequest& request) {
-  return call(Type::time, Json(request), request.draws.size()).get<protocol::TimeReply>();
+  const std::size_t calls = request.draws.size(), all_calls = calls + request.lead_in.size();
+  const CallOutcome outcome = call(Type::time, Json(request), all_calls);
+  auto reply = outcome.reply.get<protocol::TimeReply>();
+  const bool had_head_start = request.mode == protocol::TimeRequest::Mode::replay;
+  const double clocked_us = outcome.worker_us - (had_head_start ? 1e-3 * protocol::kReplayHeadStartNs : 0);
+  reply.wall_us = std::max(clocked_us, 0.0) * static_cast<double>(calls) / static_cast<double>(all_calls);
+  return reply;
 }
 
 }  // namespace pkb

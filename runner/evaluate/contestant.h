@@ -35,6 +35,8 @@ class Contestant {
   /// Makes the reference's slots the candidate's: inputs written, outputs poisoned, arguments bound.
   void load_draws(const Instance& instance);
   void run(const std::vector<int32_t>& draws, const std::vector<int64_t>& delays_ns);
+  /// Of the reply, wall_us is this rank's own clock and no word of the worker's: from the alignment to the reply, in
+  /// proportion where calls led into the loop.
   protocol::TimeReply time(const protocol::TimeRequest& request);
   /// What one call took when last timed; raises the deadlines of long calls.
   void set_expected_call(std::chrono::duration<double> call) { expected_call_ = call; }
@@ -43,7 +45,7 @@ class Contestant {
 
  private:
   std::chrono::duration<double> deadline(std::size_t calls) const;
-  protocol::Json call(protocol::Type type, const protocol::Json& body, std::size_t calls = 1);
+  CallOutcome call(protocol::Type type, const protocol::Json& body, std::size_t calls = 1);
   Job& job_;
   Stream stream_;
   WorkerOptions options_;

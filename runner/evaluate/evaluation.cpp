@@ -179,6 +179,7 @@ class Evaluation {
     if (!has_candidate) return row;
     row.speedup = row.reference.mean_us / row.candidate_times.mean_us;
     refuse_the_impossible(row, result.plan);
+    refuse_contradictions(row, result.doubt);
     return row;
   }
 
@@ -193,6 +194,13 @@ class Evaluation {
     std::snprintf(text, sizeof text, "%.3g us a call is below %.3g us, the least that profile %s allows",
                   row.candidate_times.mean_us, floor_us, row.profile.c_str());
     row.reason = text;
+  }
+
+  static void refuse_contradictions(Row& row, const std::string& doubt) {
+    if (doubt.empty()) return;
+    row.status = "implausible";
+    row.speedup = kNoValue;
+    row.reason = doubt;
   }
 
   void add_bandwidth(Row& row, double us) {

@@ -30,6 +30,7 @@ struct TimingResult {
   SideTimes reference, candidate;
   double sm_clock_mhz =
       kNoValue;          ///< the lowest over ranks, right after the candidate's timed loops; none where it is unknown
+  std::string doubt;     ///< the candidate's events and this side's clock contradict each other; empty: they do not
   std::string throttle;  ///< what held the clock down on any rank
 };
 

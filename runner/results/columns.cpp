@@ -192,7 +192,7 @@ std::vector<Column> make_columns() {
       column("candidate_mean_us", microseconds,
              "Candidate: mean time a call, slowest rank (`isolated`: mean over calls of the slowest rank's time).",
              &Row::candidate_times, &SideTimes::mean_us),
-      column("candidate_wall_us", microseconds, "Candidate: the same loop by the rank's own clock, slowest rank.",
+      column("candidate_wall_us", microseconds, "Candidate: the same loop by the rank's own clock, messages included, slowest rank.",
              &Row::candidate_times, &SideTimes::wall_us),
       column("candidate_min_us", microseconds,
              "Candidate: minimum over calls of the slowest rank's time, instrumented pass.", &Row::candidate_times,
