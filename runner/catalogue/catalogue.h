@@ -53,6 +53,9 @@ Instance make_instance(const Problem& problem, std::string_view size, const Over
 /// evaluated.
 std::map<std::string, Scalar, std::less<>> scalars_of_draw(const Instance& instance, int64_t draw);
 
+/// Does what is passed by value, scalars or numbers of rows, change from draw to draw? A captured graph keeps it.
+bool arguments_change(const Instance& instance);
+
 /// Phases evaluated for the default case.
 std::vector<PhaseInstance> phases_of(const Problem& problem, std::string_view size, const Overrides& overrides,
                                      int world);

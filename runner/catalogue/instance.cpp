@@ -22,6 +22,20 @@ const CaseSpec& case_at(const Problem& problem, int index) {
   return problem.cases[static_cast<std::size_t>(index)];
 }
 
+/// Null for an instance that was not made of a case.
+const CaseSpec* case_of(const Instance& instance) {
+  const auto& cases = instance.problem->cases;
+  const auto same = [&](const CaseSpec& spec) { return spec.name == instance.case_name; };
+  const auto found = std::find_if(cases.begin(), cases.end(), same);
+  return found == cases.end() ? nullptr : &*found;
+}
+
+bool has_scalars_per_draw(const Problem& problem, const CaseSpec* spec) {
+  const auto per_draw = [](const ScalarSpec& scalar) { return scalar.per_draw; };
+  const auto any_in = [&](const auto& scalars) { return std::any_of(scalars.begin(), scalars.end(), per_draw); };
+  return spec != nullptr && (any_in(problem.scalars) || any_in(spec->scalars));
+}
+
 void require_rank(int rank, int world) {
   if (rank < 0 || rank >= world) throw Error(fmt::format("rank {} is not in a world of {}", rank, world));
 }
@@ -83,15 +97,10 @@ Instance make_instance(const Problem& problem, std::string_view size, const Over
 
 std::map<std::string, Scalar, std::less<>> scalars_of_draw(const Instance& instance, int64_t draw) {
   const Problem& problem = *instance.problem;
-  const auto per_draw = [](const ScalarSpec& scalar) { return scalar.per_draw; };
-  const auto same = [&](const CaseSpec& spec) { return spec.name == instance.case_name; };
-  const CaseSpec& spec = *std::find_if(problem.cases.begin(), problem.cases.end(), same);
-  if (std::none_of(problem.scalars.begin(), problem.scalars.end(), per_draw) &&
-      std::none_of(spec.scalars.begin(), spec.scalars.end(), per_draw)) {
-    return instance.scalars;
-  }
+  const CaseSpec* spec = case_of(instance);
+  if (!has_scalars_per_draw(problem, spec)) return instance.scalars;
   Evaluator evaluator;
-  CaseSpec settled = spec;  // the instance's parameters are final
+  CaseSpec settled = *spec;  // the instance's parameters are final
   settled.params.clear();
   Overrides params(instance.params.begin(), instance.params.end());
   params.erase("W");
@@ -99,6 +108,12 @@ std::map<std::string, Scalar, std::less<>> scalars_of_draw(const Instance& insta
   return Setting(problem, instance.size, params, instance.world, evaluator)
       .environment(settled, instance.rank, draw)
       .scalars;
+}
+
+bool arguments_change(const Instance& instance) {
+  const auto dynamic = [](const TensorInstance& input) { return input.dynamic; };
+  return has_scalars_per_draw(*instance.problem, case_of(instance)) ||
+         std::any_of(instance.inputs.begin(), instance.inputs.end(), dynamic);
 }
 
 std::vector<PhaseInstance> phases_of(const Problem& problem, std::string_view size, const Overrides& overrides,

@@ -144,7 +144,7 @@ void infer_floats(std::vector<ScalarSpec>& scalars, const std::vector<Named>& pa
 }
 
 bool is_folder_word(const std::string& text) {
-  const auto allowed = [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_'; };
+  const auto allowed = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   return !text.empty() && std::all_of(text.begin(), text.end(), allowed);
 }
 
@@ -163,7 +163,7 @@ void parse_heading(const Fields& fields, Problem& problem) {
   problem.level = static_cast<int>(level);
   for (const char* key : {"name", "domain"}) {
     if (is_folder_word(fields.text(key))) continue;
-    fields.place().fail(fields.line(key), fmt::format("`{}` names a folder: lower case, digits and _ only", key));
+    fields.place().fail(fields.line(key), fmt::format("`{}` names a folder: letters, digits and _ only", key));
   }
   problem.folder = fmt::format("{}/{:02}_{}", problem.domain, problem.id, problem.name);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "catalogue/load.h"
 
@@ -63,6 +64,27 @@ void parse_scope(const Fields& fields, TensorSpec& tensor) {
   tensor.slice_axis = static_cast<int>(axis);
 }
 
+void parse_layout(const Fields& fields, TensorSpec& tensor) {
+  if (!fields.has("layout")) return;
+  const int line = fields.line("layout");
+  for (const YAML::Node& axis : fields.elements("layout")) {
+    tensor.layout.push_back(static_cast<int>(integer_of(axis, fields.place(), "layout")));
+  }
+  std::vector<int> axes(tensor.layout.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (!std::is_permutation(axes.begin(), axes.end(), tensor.layout.begin())) {
+    fields.place().fail(line, "`layout` names every axis once, outermost in memory first");
+  }
+  const auto fits = [&](const auto& shape) { return shape.size() == axes.size(); };
+  if (!fits(tensor.shape) || !std::all_of(tensor.shape_when.begin(), tensor.shape_when.end(),
+                                          [&](const auto& alternative) { return fits(alternative.second); })) {
+    fields.place().fail(line, fmt::format("`layout` has {} axes, the shape another number", axes.size()));
+  }
+  if (fields.flag("dynamic") || fields.has("slice_axis")) {
+    fields.place().fail(line, "`layout` goes with neither `dynamic` nor `scope: slice`");
+  }
+}
+
 void parse_shape(const Fields& fields, TensorSpec& tensor) {
   constexpr std::size_t kMaxAxes = 8;  // PKB_MAX_NDIM of the candidate ABI
   const auto parse = [&](const YAML::Node& node) {
@@ -74,6 +96,7 @@ void parse_shape(const Fields& fields, TensorSpec& tensor) {
   for (const Entry& entry : fields.entries("shape_when")) {
     tensor.shape_when.push_back({{entry.key, entry.line}, parse(entry.value)});
   }
+  parse_layout(fields, tensor);
   tensor.count = fields.expression("count");
   tensor.present = fields.expression("present");
   tensor.capacity = fields.expression("capacity");
@@ -140,8 +163,8 @@ ToleranceSpec parse_tolerance(const Fields& fields) {
 
 TensorSpec parse_input(const YAML::Node& node, const Place& problem) {
   const Fields fields(node, problem.inside(label("input", node)),
-                      {"name", "dtype", "shape", "shape_when", "count", "present", "draw", "scope", "slice_axis",
-                       "place", "constant", "dynamic", "capacity"});
+                      {"name", "dtype", "shape", "shape_when", "layout", "count", "present", "draw", "scope",
+                       "slice_axis", "place", "constant", "dynamic", "capacity"});
   TensorSpec tensor;
   tensor.line = fields.line();
   tensor.name = fields.text("name");
@@ -159,8 +182,8 @@ TensorSpec parse_input(const YAML::Node& node, const Place& problem) {
 
 TensorSpec parse_output(const YAML::Node& node, const Place& problem) {
   const Fields fields(node, problem.inside(label("output", node)),
-                      {"name", "dtype", "shape", "shape_when", "count", "present", "place", "dynamic", "capacity",
-                       "atol", "atol_rms", "rtol", "frobenius", "agree", "agree_group"});
+                      {"name", "dtype", "shape", "shape_when", "layout", "count", "present", "place", "dynamic",
+                       "capacity", "atol", "atol_rms", "rtol", "frobenius", "compare", "agree", "agree_group"});
   TensorSpec tensor;
   tensor.line = fields.line();
   tensor.name = fields.text("name");
@@ -168,6 +191,13 @@ TensorSpec parse_output(const YAML::Node& node, const Place& problem) {
   parse_shape(fields, tensor);
   tensor.host = parse_host(fields);
   tensor.tolerance = parse_tolerance(fields);
+  if (fields.has("compare")) {
+    fields.require_known(fields.line("compare"), "comparison", fields.text("compare"), {"check"});
+    tensor.left_to_check = true;
+    if (!tensor.tolerance.atol.empty() || !tensor.tolerance.rtol.empty() || !tensor.tolerance.frobenius.empty()) {
+      fields.place().fail(fields.line("compare"), "`compare: check` has no tolerance: the reference's check judges");
+    }
+  }
   tensor.agree = fields.text("agree", "");
   tensor.agree_group = fields.text("agree_group", "");
   if (!tensor.agree.empty()) fields.require_known(fields.line("agree"), "agreement", tensor.agree, {"bitwise"});

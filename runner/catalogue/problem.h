@@ -56,12 +56,14 @@ struct TensorSpec {
   Scope scope = Scope::per_rank;
   std::string scope_group;  ///< scope: group
   int slice_axis = -1;      ///< scope: slice (equal parts of one global tensor along this axis, in rank order)
+  std::vector<int> layout;  ///< the axes as they lie in memory, outermost first; empty: in order (row-major)
   bool host = false;        ///< place: host
   bool constant = false;    ///< the same in every draw
   bool dynamic = false;     ///< the rows depend on the draw: inputs as drawn (custom), outputs as the candidate reports
   Expression capacity;      ///< rows (axis 0) to allocate for; empty: the maximum of the shape
   ToleranceSpec tolerance;  ///< outputs only
-  std::string agree;        ///< "bitwise": identical on all ranks that have it (or on the group named in agree_group)
+  bool left_to_check = false;  ///< compare: check. Not compared by elements, the reference's check judges it
+  std::string agree;  ///< "bitwise": identical on all ranks that have it (or on the group named in agree_group)
   std::string agree_group;
   int line = 0;
 };
@@ -177,6 +179,7 @@ struct TensorInstance {
   bool dynamic = false;
   const TensorSpec* spec = nullptr;
   int64_t elements() const;
+  std::vector<int64_t> strides() const;  ///< in elements; no gaps, axes in the order of spec->layout
   int64_t capacity_bytes() const { return capacity * static_cast<int64_t>(size_of(dtype)); }
 };
 

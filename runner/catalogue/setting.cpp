@@ -44,7 +44,9 @@ void require_known_params(const Problem& problem, const Overrides& overrides) {
   }
 }
 
+/// What a scalar is in expressions; null counts as 0.
 std::optional<double> numeric(const Scalar& scalar) {
+  if (std::holds_alternative<std::monostate>(scalar)) return 0.0;
   if (const auto* integer = std::get_if<int64_t>(&scalar)) return static_cast<double>(*integer);
   if (const auto* real = std::get_if<double>(&scalar)) return *real;
   if (const auto* boolean = std::get_if<bool>(&scalar)) return *boolean ? 1.0 : 0.0;
@@ -331,7 +333,9 @@ std::string condition_text(const Expression& condition) {
   const std::size_t comma = text.rfind(", ");
   if (!text.starts_with(kStart) || !text.ends_with(kEnd) || comma == std::string::npos) return text;
   const std::string divisor = text.substr(comma + 2, text.size() - kEnd.size() - comma - 2);
-  if (divisor.find_first_of("()") != std::string::npos) return text;
+  const std::string whole = text.substr(0, text.size() - kEnd.size());
+  if (divisor.find_first_of("()") != std::string::npos || whole.find_first_of("=<>&|?") != std::string::npos)
+    return text;
   return fmt::format("{} divisible by {}", text.substr(kStart.size(), comma - kStart.size()), divisor);
 }
 

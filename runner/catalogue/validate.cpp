@@ -87,8 +87,9 @@ class Check {
       require(problem_.line_of("inplace"), "output", name, known_.outputs);
       const TensorSpec& input = find(problem_.inputs, name);
       const TensorSpec& output = find(problem_.outputs, name);
-      if (input.dtype != output.dtype || !same_shape(input, output)) {
-        place_.fail(output.line, fmt::format("{} is changed in place: dtype and shape must be the input's", name));
+      if (input.dtype != output.dtype || !same_shape(input, output) || input.layout != output.layout) {
+        place_.fail(output.line,
+                    fmt::format("{} is changed in place: dtype, shape and layout must be the input's", name));
       }
     }
     for (const TensorSpec& output : problem_.outputs) {

@@ -31,6 +31,12 @@ Candidate sample_of(const std::string& label, const fs::path& file) {
   return {label, name.string(), fs::absolute(file), {}};
 }
 
+std::string why_none_is_shipped(const Problem& problem, DeviceKind device, const Resources& resources) {
+  const DeviceKind other = device == DeviceKind::host ? DeviceKind::cuda : DeviceKind::host;
+  if (resources.shipped_candidate(problem, other).empty()) return "no candidate is shipped for this problem";
+  return "no shipped candidate for device " + std::string(name_of(device));
+}
+
 /// Also for "folder/" and ".".
 std::string folder_name_of(const fs::path& folder) {
   return fs::absolute(folder / ".").lexically_normal().parent_path().filename().string();
@@ -53,7 +59,7 @@ std::vector<Candidate> candidates_for(const Problem& problem, const std::string&
   if (option == "none") return {{"none", "", {}, {}}};
   if (option == "shipped") {
     const fs::path file = resources.shipped_candidate(problem, device);
-    if (file.empty()) return {{option, "", {}, "no shipped candidate for device " + std::string(name_of(device))}};
+    if (file.empty()) return {{option, "", {}, why_none_is_shipped(problem, device, resources)}};
     return {{option, "candidate", file, {}}};
   }
   const fs::path given(option);

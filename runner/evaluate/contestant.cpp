@@ -78,7 +78,8 @@ void Contestant::load_draws(const Instance& instance) {
   together(job_.team, [&] {
     for (int slot = 0; slot < used; ++slot) {
       slab_->fill(instance, job_.reference, slot, job_.seed);
-      draws.push_back(arguments_of(instance, &slab_->layout(), slot, job_.reference.scalars(slot)));
+      const Instance drawn = as_drawn(instance, job_.reference, slot);
+      draws.push_back(arguments_of(drawn, &slab_->layout(), slot, job_.reference.scalars(slot)));
     }
     slab_->synchronize();
   });

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "core/error.h"
 #include "evaluate/order.h"
+#include "evaluate/room.h"
 
 namespace pkb {
 namespace {
 
-constexpr int kBurst = 3;
 constexpr std::chrono::seconds kReferenceLimit{600};
 
 /// Which case each trial runs: all cases at least once, in turn.
@@ -61,9 +62,11 @@ std::string number(double value) {
 
 std::string describe(const Finding& finding, int rank, const Instance& instance, int trial) {
   const MismatchDetail& d = finding.detail;
-  std::string text = "rank " + std::to_string(rank) + " " + finding.what + " " + d.output + "[" +
-                     std::to_string(d.index) + "]: got " + number(d.got) + ", expected " + number(d.expected) + "; " +
-                     std::to_string(d.wrong) + " of " + std::to_string(d.elements) + " wrong";
+  std::string text = "rank " + std::to_string(rank) + " " + finding.what;
+  if (!d.output.empty()) {
+    text += " " + d.output + "[" + std::to_string(d.index) + "]: got " + number(d.got) + ", expected " +
+            number(d.expected) + "; " + std::to_string(d.wrong) + " of " + std::to_string(d.elements) + " wrong";
+  }
   if (instance.case_name != "default") text += ", case " + instance.case_name;
   text += trial >= 0 ? ", trial " + std::to_string(trial) + " call " + std::to_string(d.call)
                      : ", timed draw " + std::to_string(d.call);
@@ -97,11 +100,11 @@ struct Inspection {
   std::vector<std::vector<uint64_t>> hashes;  ///< [slot][output]; 0 where nothing has to agree
 };
 
-std::vector<uint64_t> hash_agreeing_outputs(Slab& slab, const Instance& instance, int slot) {
+std::vector<uint64_t> hash_agreeing_outputs(const Job& job, Slab& slab, const Instance& instance, int slot) {
   std::vector<uint64_t> hashes(instance.outputs.size(), 0);
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     const TensorInstance& output = instance.outputs[i];
-    if (output.present && output.spec->agree == "bitwise") hashes[i] = slab.hash_output(instance, slot, i);
+    if (output.present && output.spec->agree == "bitwise") hashes[i] = slab.hash_output(job.reference, slot, i);
   }
   return hashes;
 }
@@ -111,9 +114,11 @@ Inspection inspect_all(Job& job, Slab& slab, const Instance& instance, int slots
   Inspection inspection;
   for (int slot = 0; slot < slots; ++slot) {
     job.reference.make_expected(slot);
-    const Finding finding = inspect(job, slab, instance, slot, report);
+    Finding finding = inspect(job, slab, instance, slot, report);
+    const std::string wrong = job.reference.check(slot, slab.outputs(instance, slot));
+    if (finding.what.empty()) finding.what = wrong;
     if (inspection.finding.what.empty()) inspection.finding = finding;
-    inspection.hashes.push_back(hash_agreeing_outputs(slab, instance, slot));
+    inspection.hashes.push_back(hash_agreeing_outputs(job, slab, instance, slot));
   }
   job.reference.drop_expected();
   return inspection;
@@ -157,22 +162,31 @@ std::mt19937_64 random_of(const Job& job, int trial, int rank) {
 
 /// How long each rank keeps its stream busy before each call: a missing barrier then shows as a mismatch, not as a
 /// lucky pass. In every second trial, and in all with --skew.
-std::vector<int64_t> burst_delays(const Job& job, int trial) {
+std::vector<int64_t> burst_delays(const Job& job, int trial, int burst) {
   if (!job.options.skew && trial % 2 == 0) return {};
   const int64_t longest_ns = job.device.kind() == DeviceKind::cuda ? 50'000 : 1'000'000;
   std::mt19937_64 random = random_of(job, trial, job.team.rank());
-  std::vector<int64_t> delays(kBurst);
+  std::vector<int64_t> delays(static_cast<std::size_t>(burst));
   for (int64_t& delay : delays) delay = static_cast<int64_t>(random() % static_cast<uint64_t>(longest_ns));
   return delays;
 }
 
 void run_trial(Job& job, Contestant& contestant, const Instance& instance, int trial, CorrectnessReport& report) {
-  make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, kBurst);
+  const int burst = burst_that_fits(job, instance);
+  make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, burst);
   contestant.load_draws(instance);
   std::mt19937_64 random = random_of(job, trial, -1);  // the same on all ranks: calls are collective
-  contestant.run(shuffled_order(kBurst, kBurst, random), burst_delays(job, trial));
-  check_slots(job, contestant, instance, kBurst, trial, report);
+  contestant.run(shuffled_order(burst, burst, random), burst_delays(job, trial, burst));
+  check_slots(job, contestant, instance, burst, trial, report);
   ++report.trials;
+}
+
+/// The answer must pass the reference's own check.
+void require_own_check(Job& job, const Instance& instance, int slot) {
+  std::vector<const void*> answer;
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) answer.push_back(job.reference.expected(i).data);
+  const std::string wrong = job.reference.check(slot, answer);
+  if (!wrong.empty()) throw Error("the reference's answer fails its own check: " + wrong);
 }
 
 }  // namespace
@@ -220,7 +234,8 @@ CorrectnessReport check(Job& job, Contestant& contestant, const Problem& problem
   const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
   // Cases with parameters of their own come last, each with its own set-up.
   std::vector<std::pair<int, int>> own_setup;
-  contestant.set_up(instance_of(job, problem, size, overrides, plan.front()), std::max(slots, kBurst));
+  const Instance plain = instance_of(job, problem, size, overrides, plan.front());
+  contestant.set_up(plain, std::max(slots, burst_that_fits(job, plain)));
   for (std::size_t trial = 0; trial < plan.size(); ++trial) {
     const Instance instance = instance_of(job, problem, size, overrides, plan[trial]);
     if (instance.overrides_params) {
@@ -231,7 +246,7 @@ CorrectnessReport check(Job& job, Contestant& contestant, const Problem& problem
   }
   for (const auto& [trial, case_index] : own_setup) {
     const Instance instance = instance_of(job, problem, size, overrides, case_index);
-    contestant.set_up(instance, kBurst);
+    contestant.set_up(instance, burst_that_fits(job, instance));
     run_trial(job, contestant, instance, trial, report);
     report.default_set_up = false;
   }
@@ -244,10 +259,14 @@ CorrectnessReport check_reference(Job& job, const Problem& problem, const std::s
   const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
   for (std::size_t trial = 0; trial < plan.size(); ++trial) {
     const Instance instance = instance_of(job, problem, size, overrides, plan[trial]);
-    make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, kBurst);
+    const int burst = burst_that_fits(job, instance);
+    make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, burst);
     Watchdog::Step step(job.watchdog, "the reference of " + problem.folder_name(), kReferenceLimit);
     together(job.team, [&] {
-      for (int slot = 0; slot < kBurst; ++slot) job.reference.make_expected(slot);
+      for (int slot = 0; slot < burst; ++slot) {
+        job.reference.make_expected(slot);
+        require_own_check(job, instance, slot);
+      }
       job.reference.drop_expected();
     });
     ++report.trials;

@@ -15,6 +15,7 @@
 #include "evaluate/contestant.h"
 #include "evaluate/correctness.h"
 #include "evaluate/program.h"
+#include "evaluate/room.h"
 #include "evaluate/sha256.h"
 #include "evaluate/timing.h"
 #include "results/environment.h"
@@ -91,6 +92,7 @@ class Evaluation {
     }
     instance_ = make_instance(problem(), item_.size, item_.overrides, job_.team.size(), job_.team.rank(), 0);
     base_.params = params_text(instance_);
+    job_.free_bytes = free_bytes_of_rank(job_);
     describe_limits();
     together(job_.team, [&] { job_.reference.load(job_.resources.reference(problem())); });
     if (item_.candidate.none()) {
@@ -123,7 +125,7 @@ class Evaluation {
     report_ = check(job_, *contestant_, problem(), item_.size, item_.overrides, slots);
     base_.trials = report_.trials;
     base_.setup_us = job_.team.maximum(contestant_->setup_us());
-    if (!report_.default_set_up) contestant_->set_up(instance_, std::max(slots, 3));
+    if (!report_.default_set_up) contestant_->set_up(instance_, std::max(slots, burst_that_fits(job_, instance_)));
     time_all(contestant_.get());
     contestant_->tear_down();
   }

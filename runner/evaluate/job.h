@@ -31,6 +31,7 @@ struct Job {
   const GpuClocks& clocks;
   const Profile* profile = nullptr;  ///< hardware limits; null: none known for this device
   int ranks_per_gpu = 1;
+  double free_bytes = 0;       ///< of device memory, for this rank, when the evaluation began; the same on all ranks
   std::filesystem::path logs;  ///< folder of worker logs
   std::string name_prefix;     ///< of this job's shared-memory objects
   uint64_t seed = 1;

@@ -39,6 +39,9 @@ class SlabLayout {
 /// Is this output the input of the same name, changed by the call?
 bool is_in_place(const Instance& instance, const TensorInstance& output);
 
+/// The instance with the shapes that the inputs of this slot have: the draw decides the rows of dynamic ones.
+Instance as_drawn(const Instance& instance, const ReferenceSide& reference, int slot);
+
 /// The arguments as the worker gets them. Without a layout: for setup, without data.
 protocol::ArgumentsMessage arguments_of(const Instance& instance, const SlabLayout* layout, int slot,
                                         const std::map<std::string, Scalar, std::less<>>& scalars);
@@ -66,8 +69,10 @@ class Slab {
   /// Compares the outputs of a slot with the reference's current expected outputs.
   bool outputs_match(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail,
                      Errors& errors);
-  /// Hash of one output's bytes, for cross-rank agreement.
-  uint64_t hash_output(const Instance& instance, int slot, std::size_t index);
+  /// Where the outputs of a slot are, by index into instance.outputs; null: absent.
+  std::vector<const void*> outputs(const Instance& instance, int slot) const;
+  /// Hash of one output's bytes, for cross-rank agreement: as many as are expected now.
+  uint64_t hash_output(const ReferenceSide& reference, int slot, std::size_t index);
 
  private:
   bool output_matches(const TensorInstance& output, const Tolerance& tolerance, const TensorView& expected,

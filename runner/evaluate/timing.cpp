@@ -8,6 +8,7 @@
 #include <random>
 
 #include "evaluate/order.h"
+#include "evaluate/room.h"
 
 namespace pkb {
 namespace {
@@ -226,8 +227,8 @@ class ModeTimer {
   void warm_up(const Side& side, bool is_reference) {
     if (plan_.warmup > 0) side({Mode::warm_up, shuffled_order(plan_.warmup, plan_.draws, random_), true});
     if (mode_ != "graph") return;
-    if (is_reference && !why_reference_has_no_graph().empty()) {
-      reference_not_captured_ = why_reference_has_no_graph();
+    if (const std::string known = why_no_graph(is_reference); !known.empty()) {
+      (is_reference ? reference_not_captured_ : candidate_not_captured_) = known;
       return;
     }
     // A graph is captured and replayed once before its inputs are drawn anew and the replay that counts.
@@ -240,7 +241,9 @@ class ModeTimer {
   }
 
   /// Known beforehand: an attempt could leave ranks waiting for each other in the middle of a call.
-  std::string why_reference_has_no_graph() const {
+  std::string why_no_graph(bool is_reference) const {
+    if (arguments_change(instance_)) return "cannot be captured: scalars or shapes change from call to call";
+    if (!is_reference) return {};
     if (!instance_.problem->capture.empty()) return "cannot be captured: " + instance_.problem->capture;
     if (job_.device.kind() == DeviceKind::cuda && job_.ranks_per_gpu > 1) {
       return "cannot be captured: ranks share GPUs, so its collectives go through MPI";
@@ -348,10 +351,8 @@ class ModeTimer {
 
 int slots_that_fit(Job& job, const Instance& instance, int iterations) {
   const int wanted = job.times_count() ? iterations + kMostLeadInDraws : std::min(iterations, kFewIterations);
-  // A draw stands in the worker's slab and, its inputs, in the reference's memory.
-  const double bytes = 2.0 * static_cast<double>(SlabLayout::bytes_of_slot(instance));
-  const int sharing = job.device.kind() == DeviceKind::host ? job.team.place().local_size : job.ranks_per_gpu;
-  const double room = 0.1 * static_cast<double>(job.device.facts().total_bytes) / sharing;
+  const double bytes = bytes_of_draw(instance);
+  const double room = 0.1 * job.free_bytes;
   const double fitting = std::floor(room / bytes);
   if (fitting >= wanted) return wanted;
   const double giant = 5 * room;

@@ -37,8 +37,12 @@ class CheckedComm : public Comm {
   void gather(std::vector<at::Tensor>& outputs, const at::Tensor& input, int dst) final;
   void all_to_all_single(at::Tensor& output, const at::Tensor& input, const std::vector<int64_t>& output_splits,
                          const std::vector<int64_t>& input_splits) final;
+  std::unique_ptr<Work> start_all_to_all_single(at::Tensor& output, const at::Tensor& input,
+                                                const std::vector<int64_t>& output_splits,
+                                                const std::vector<int64_t>& input_splits) final;
   void all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) final;
   void batch_send_receive(std::vector<P2p>& operations) final;
+  std::unique_ptr<Work> start_batch_send_receive(std::vector<P2p>& operations) final;
   void barrier() final { do_barrier(); }
   Comm& group(std::string_view name) final;
 
@@ -57,8 +61,12 @@ class CheckedComm : public Comm {
   virtual void do_all_to_all_single(at::Tensor& output, const at::Tensor& input,
                                     const std::vector<int64_t>& output_splits,
                                     const std::vector<int64_t>& input_splits) = 0;
+  virtual std::unique_ptr<Work> do_start_all_to_all_single(at::Tensor& output, const at::Tensor& input,
+                                                           const std::vector<int64_t>& output_splits,
+                                                           const std::vector<int64_t>& input_splits) = 0;
   virtual void do_all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) = 0;
-  virtual void do_batch_send_receive(std::vector<P2p>& operations) = 0;
+  /// May be given no operation at all.
+  virtual std::unique_ptr<Work> do_start_batch_send_receive(std::vector<P2p>& operations) = 0;
   virtual void do_barrier() = 0;
 
  private:
@@ -70,6 +78,9 @@ class CheckedComm : public Comm {
                   const at::Tensor& other) const;
   void check_splits(const char* call, const char* what, const at::Tensor& tensor,
                     const std::vector<int64_t>& splits) const;
+  void check_all_to_all_single(const at::Tensor& output, const at::Tensor& input,
+                               const std::vector<int64_t>& output_splits,
+                               const std::vector<int64_t>& input_splits) const;
 
   CommGroups& groups_;
   int rank_ = 0, size_ = 1;

@@ -152,9 +152,9 @@ void CheckedComm::gather(std::vector<at::Tensor>& outputs, const at::Tensor& inp
   do_gather(outputs, input, dst);
 }
 
-void CheckedComm::all_to_all_single(at::Tensor& output, const at::Tensor& input,
-                                    const std::vector<int64_t>& output_splits,
-                                    const std::vector<int64_t>& input_splits) {
+void CheckedComm::check_all_to_all_single(const at::Tensor& output, const at::Tensor& input,
+                                          const std::vector<int64_t>& output_splits,
+                                          const std::vector<int64_t>& input_splits) const {
   constexpr const char* kCall = "all_to_all_single";
   check_pair(kCall, output, input);
   check_splits(kCall, "output", output, output_splits);
@@ -162,7 +162,20 @@ void CheckedComm::all_to_all_single(at::Tensor& output, const at::Tensor& input,
   if (output.size(0) > 0 && input.size(0) > 0 && output.numel() / output.size(0) != input.numel() / input.size(0)) {
     refuse(kCall, "rows of output, " + describe(output) + ", and of input, " + describe(input) + ", differ in size");
   }
+}
+
+void CheckedComm::all_to_all_single(at::Tensor& output, const at::Tensor& input,
+                                    const std::vector<int64_t>& output_splits,
+                                    const std::vector<int64_t>& input_splits) {
+  check_all_to_all_single(output, input, output_splits, input_splits);
   do_all_to_all_single(output, input, output_splits, input_splits);
+}
+
+std::unique_ptr<Work> CheckedComm::start_all_to_all_single(at::Tensor& output, const at::Tensor& input,
+                                                           const std::vector<int64_t>& output_splits,
+                                                           const std::vector<int64_t>& input_splits) {
+  check_all_to_all_single(output, input, output_splits, input_splits);
+  return do_start_all_to_all_single(output, input, output_splits, input_splits);
 }
 
 void CheckedComm::all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
@@ -177,11 +190,15 @@ void CheckedComm::all_to_all(std::vector<at::Tensor>& outputs, const std::vector
 }
 
 void CheckedComm::batch_send_receive(std::vector<P2p>& operations) {
+  start_batch_send_receive(operations)->wait();
+}
+
+std::unique_ptr<Work> CheckedComm::start_batch_send_receive(std::vector<P2p>& operations) {
   for (const P2p& operation : operations) {
     check("batch_send_receive", "tensor", operation.tensor);
     check_member("batch_send_receive", "peer", operation.peer);
   }
-  if (!operations.empty()) do_batch_send_receive(operations);
+  return do_start_batch_send_receive(operations);
 }
 
 Comm& CheckedComm::group(std::string_view name) {

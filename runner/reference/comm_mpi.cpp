@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <functional>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "reference/comm.h"
@@ -160,6 +163,32 @@ class Staging {
 
  private:
   std::optional<at::Device> device_;
+};
+
+/// Messages under way, with the host memory they come from and go to.
+class PendingExchange final : public Work {
+ public:
+  PendingExchange(Exchange exchange, std::vector<at::Tensor> memory, std::function<void()> store)
+      : exchange_(std::move(exchange)), memory_(std::move(memory)), store_(std::move(store)) {}
+  ~PendingExchange() override {
+    try {
+      wait();
+    } catch (const std::exception&) {
+      // Nobody has waited, because an error is on its way already.
+    }
+  }
+  void wait() override {
+    if (!store_) return;
+    const auto store = std::exchange(store_, nullptr);
+    exchange_.wait();
+    store();
+    memory_.clear();
+  }
+
+ private:
+  Exchange exchange_;
+  std::vector<at::Tensor> memory_;
+  std::function<void()> store_;  ///< what is left to do with what has arrived; empty: done
 };
 
 void combine(at::Tensor& sum, const at::Tensor& next, ReduceOp op) {
@@ -313,15 +342,20 @@ class MpiComm final : public CheckedComm {
 
   void do_all_to_all_single(at::Tensor& output, const at::Tensor& input, const std::vector<int64_t>& output_splits,
                             const std::vector<int64_t>& input_splits) override {
-    std::vector<at::Tensor> outputs = split(output, output_splits);
-    exchange_all(outputs, split(input, input_splits), "all_to_all_single");
+    do_start_all_to_all_single(output, input, output_splits, input_splits)->wait();
+  }
+
+  std::unique_ptr<Work> do_start_all_to_all_single(at::Tensor& output, const at::Tensor& input,
+                                                   const std::vector<int64_t>& output_splits,
+                                                   const std::vector<int64_t>& input_splits) override {
+    return start_exchange(split(output, output_splits), split(input, input_splits), "all_to_all_single");
   }
 
   void do_all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) override {
-    exchange_all(outputs, inputs, "all_to_all");
+    start_exchange(outputs, inputs, "all_to_all")->wait();
   }
 
-  void do_batch_send_receive(std::vector<P2p>& operations) override {
+  std::unique_ptr<Work> do_start_batch_send_receive(std::vector<P2p>& operations) override {
     Staging staging;
     std::vector<at::Tensor> hosts;
     for (const P2p& operation : operations) {
@@ -337,10 +371,11 @@ class MpiComm final : public CheckedComm {
         exchange.receive(hosts[i], operations[i].peer);
       }
     }
-    exchange.wait();
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      if (operations[i].kind == P2p::Kind::receive) Staging::store(operations[i].tensor, hosts[i]);
-    }
+    return std::make_unique<PendingExchange>(std::move(exchange), hosts, [operations, hosts] {
+      for (std::size_t i = 0; i < operations.size(); ++i) {
+        if (operations[i].kind == P2p::Kind::receive) Staging::store(operations[i].tensor, hosts[i]);
+      }
+    });
   }
 
   void do_barrier() override {
@@ -396,9 +431,10 @@ class MpiComm final : public CheckedComm {
     copy_own(outputs[static_cast<std::size_t>(rank())], input);
   }
 
-  void exchange_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs, const char* call) const {
+  std::unique_ptr<Work> start_exchange(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs,
+                                       const char* call) const {
     Staging staging;
-    const std::vector<at::Tensor> from = load_peers(staging, inputs);
+    std::vector<at::Tensor> from = load_peers(staging, inputs);
     staging.arrived();
     const std::vector<at::Tensor> into = rooms(outputs);
     Exchange exchange = start(call);
@@ -406,9 +442,9 @@ class MpiComm final : public CheckedComm {
       exchange.send(from[static_cast<std::size_t>(peer)], peer);
       exchange.receive(into[static_cast<std::size_t>(peer)], peer);
     });
-    exchange.wait();
-    store_peers(outputs, into);
     copy_own(outputs[static_cast<std::size_t>(rank())], inputs[static_cast<std::size_t>(rank())]);
+    return std::make_unique<PendingExchange>(std::move(exchange), std::move(from),
+                                             [this, outputs, into] { store_peers(outputs, into); });
   }
 
   std::vector<at::Tensor> split(const at::Tensor& tensor, const std::vector<int64_t>& splits) const {

@@ -18,6 +18,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <utility>
 
 #include "core/error.h"
 #include "reference/backend.h"
@@ -27,7 +28,7 @@ namespace pkb {
 namespace {
 
 using ProcessGroup = c10::intrusive_ptr<c10d::ProcessGroupNCCL>;
-using Work = c10::intrusive_ptr<c10d::Work>;
+using NcclWork = c10::intrusive_ptr<c10d::Work>;
 using Store = c10::intrusive_ptr<c10d::Store>;
 
 c10d::ReduceOp::RedOpType reduce_op(ReduceOp op) {
@@ -59,9 +60,30 @@ std::vector<at::Tensor> as_pairs(const std::vector<at::Tensor>& tensors) {
 }
 
 /// Calls without async_op return no work, or work that the current stream already waits for.
-void finish(const Work& work) {
+void finish(const NcclWork& work) {
   if (work) work->wait();
 }
+
+/// Runs on NCCL's own stream until it is waited for.
+class PendingWork final : public Work {
+ public:
+  PendingWork(NcclWork work, std::vector<at::Tensor> tensors) : work_(std::move(work)), tensors_(std::move(tensors)) {}
+  ~PendingWork() override {
+    try {
+      wait();
+    } catch (const std::exception&) {
+      // Nobody has waited, because an error is on its way already.
+    }
+  }
+  void wait() override {
+    finish(std::exchange(work_, {}));
+    tensors_.clear();
+  }
+
+ private:
+  NcclWork work_;
+  std::vector<at::Tensor> tensors_;
+};
 
 template <class Options>
 Options synchronous() {
@@ -161,22 +183,35 @@ class NcclComm final : public CheckedComm {
     finish(process_group_->alltoall_base(into, from, into_splits, from_splits, synchronous<c10d::AllToAllOptions>()));
   }
 
+  std::unique_ptr<Work> do_start_all_to_all_single(at::Tensor& output, const at::Tensor& input,
+                                                   const std::vector<int64_t>& output_splits,
+                                                   const std::vector<int64_t>& input_splits) override {
+    at::Tensor into = as_pairs(output), from = as_pairs(input);
+    std::vector<int64_t> into_splits = output_splits, from_splits = input_splits;
+    c10d::AllToAllOptions options;
+    options.asyncOp = true;
+    NcclWork work = process_group_->alltoall_base(into, from, into_splits, from_splits, options);
+    return std::make_unique<PendingWork>(std::move(work), std::vector<at::Tensor>{output, input});
+  }
+
   void do_all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) override {
     std::vector<at::Tensor> into = as_pairs(outputs), from = as_pairs(inputs);
     finish(process_group_->alltoall(into, from, synchronous<c10d::AllToAllOptions>()));
   }
 
-  void do_batch_send_receive(std::vector<P2p>& operations) override {
+  std::unique_ptr<Work> do_start_batch_send_receive(std::vector<P2p>& operations) override {
+    std::vector<at::Tensor> kept;
     process_group_->startCoalescing();
     for (const P2p& operation : operations) {
       std::vector<at::Tensor> tensors{as_pairs(operation.tensor)};
+      kept.push_back(operation.tensor);
       if (operation.kind == P2p::Kind::send) {
         process_group_->send(tensors, operation.peer, 0);
       } else {
         process_group_->recv(tensors, operation.peer, 0);
       }
     }
-    finish(process_group_->endCoalescing());
+    return std::make_unique<PendingWork>(process_group_->endCoalescing(), std::move(kept));
   }
 
   void do_barrier() override {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "catalogue/catalogue.h"
 #include "core/error.h"
 
 namespace pkb {
@@ -155,20 +156,24 @@ const at::Tensor& custom_tensor(const DrawnInputs& drawn, const Instance& instan
     tensor = &(*list)[static_cast<std::size_t>(input.list_index)];
   }
   if (tensor == nullptr || !tensor->defined()) throw Error(what + "leaves it out");
-  if (tensor->scalar_type() != scalar_type_of(input.dtype) || tensor->sizes() != at::IntArrayRef(input.shape)) {
+  if (tensor->scalar_type() != scalar_type_of(input.dtype) || !has_declared_shape(*tensor, input)) {
     throw Error(what + "makes " + describe(*tensor) + ", the catalogue declares " + std::string(name_of(input.dtype)) +
                 " " + shape_text(input.shape));
   }
   return *tensor;
 }
 
-/// Constant tensors come from draw 0, the others from `draw`.
-void draw_custom(BaseDraws& base, const Instance& instance, InputsFunction custom, int64_t draw, bool constant,
+/// Constant tensors come from draw 0, the others from `draw`. True: a tensor has moved, its number of rows is another.
+bool draw_custom(BaseDraws& base, const Instance& instance, InputsFunction custom, int64_t draw, bool constant,
                  Slot& slot) {
   const auto wanted = [&](const TensorInstance& input) {
     return is_custom(instance, input) && input.spec->constant == constant;
   };
-  if (std::none_of(instance.inputs.begin(), instance.inputs.end(), wanted)) return;
+  std::map<std::string, std::string, std::less<>> customs;
+  for (const TensorInstance& input : instance.inputs) {
+    if (wanted(input)) customs[input.name] = draw_of(instance, input).custom_name;
+  }
+  if (customs.empty()) return false;
   if (custom == nullptr) {
     throw Error("problem " + std::to_string(instance.problem->id) +
                 " has inputs with `draw: custom`, but no inputs.cpp");
@@ -179,37 +184,33 @@ void draw_custom(BaseDraws& base, const Instance& instance, InputsFunction custo
                             .case_name = instance.case_name,
                             .draw = index,
                             .params = instance.params,
-                            .scalars = instance.scalars,
-                            .device = base.torch_device()};
+                            .scalars = slot.inputs.scalars,
+                            .device = base.torch_device(),
+                            .customs = std::move(customs)};
   DrawnInputs drawn;
   custom(request, CustomDraws(base, problem_and_case(instance), index), drawn);
+  bool moved = false;
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
-    if (wanted(instance.inputs[i])) slot.tensors[i].copy_(custom_tensor(drawn, instance, instance.inputs[i]));
-  }
-}
-
-bool fits(const at::Tensor& tensor, const TensorInstance& input, at::Device device) {
-  return tensor.defined() && tensor.scalar_type() == scalar_type_of(input.dtype) &&
-         tensor.sizes() == at::IntArrayRef(input.shape) &&
-         tensor.device() == (input.host ? at::Device(at::kCPU) : device);
-}
-
-Inputs as_arguments(const Instance& instance, const std::vector<at::Tensor>& tensors) {
-  Inputs inputs;
-  inputs.params = instance.params;
-  inputs.scalars = instance.scalars;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const TensorInstance& input = instance.inputs[i];
-    Value& value = inputs.tensors[input.name];
-    if (!input.present) continue;
-    if (input.list_index < 0) {
-      value = tensors[i];
-    } else {
-      if (!std::holds_alternative<std::vector<at::Tensor>>(value)) value = std::vector<at::Tensor>();
-      std::get<std::vector<at::Tensor>>(value).push_back(tensors[i]);
+    if (!wanted(instance.inputs[i])) continue;
+    const at::Tensor& made = custom_tensor(drawn, instance, instance.inputs[i]);
+    at::Tensor& tensor = slot.tensors[i];
+    if (tensor.sizes() != made.sizes()) {
+      TensorInstance as_made = instance.inputs[i];
+      as_made.shape = made.sizes().vec();
+      tensor = allocate(as_made, base.torch_device());
+      moved = true;
     }
+    tensor.copy_(made);
   }
-  return inputs;
+  return moved;
+}
+
+/// Dynamic tensors get their number of rows when they are drawn.
+bool fits(const at::Tensor& tensor, const Instance& instance, const TensorInstance& input, at::Device device) {
+  if (!tensor.defined() || tensor.scalar_type() != scalar_type_of(input.dtype)) return false;
+  if (tensor.device() != (input.host ? at::Device(at::kCPU) : device)) return false;
+  if (input.dynamic && is_custom(instance, input)) return has_declared_shape(tensor, input);
+  return tensor.sizes() == at::IntArrayRef(input.shape);
 }
 
 }  // namespace
@@ -265,6 +266,8 @@ void BaseDraws::settle() {
 
 bool draw_slot(BaseDraws& base, const Instance& instance, InputsFunction custom, int64_t draw, Slot& slot) {
   bool moved = false;
+  slot.inputs.params = instance.params;
+  slot.inputs.scalars = scalars_of_draw(instance, draw);
   slot.tensors.resize(instance.inputs.size());
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
     const TensorInstance& input = instance.inputs[i];
@@ -273,15 +276,15 @@ bool draw_slot(BaseDraws& base, const Instance& instance, InputsFunction custom,
       tensor.reset();
       continue;
     }
-    if (!fits(tensor, input, base.torch_device())) {
+    if (!fits(tensor, instance, input, base.torch_device())) {
       tensor = allocate(input, base.torch_device());
       moved = true;
     }
     if (!is_custom(instance, input)) draw_input(base, instance, input, input.spec->constant ? 0 : draw, tensor);
   }
-  draw_custom(base, instance, custom, draw, /*constant=*/false, slot);
-  draw_custom(base, instance, custom, draw, /*constant=*/true, slot);
-  slot.inputs = as_arguments(instance, slot.tensors);
+  moved |= draw_custom(base, instance, custom, draw, /*constant=*/false, slot);
+  moved |= draw_custom(base, instance, custom, draw, /*constant=*/true, slot);
+  slot.inputs.tensors = by_name(instance.problem->inputs, instance.inputs, slot.tensors);
   return moved;
 }
 

@@ -32,12 +32,13 @@ at::Tensor pick(const Value& value, const TensorInstance& output, const std::str
   return index < list->size() ? (*list)[index] : at::Tensor();
 }
 
-bool has_declared_shape(const at::Tensor& tensor, const TensorInstance& output) {
-  if (!output.dynamic) return tensor.sizes() == at::IntArrayRef(output.shape);
-  // The number of rows depends on the data, up to the capacity.
-  const bool same_rank = tensor.dim() == static_cast<int64_t>(output.shape.size()) && tensor.dim() > 0;
-  return same_rank && tensor.numel() <= output.capacity &&
-         tensor.sizes().slice(1) == at::IntArrayRef(output.shape).slice(1);
+/// The same values, in memory as the catalogue wants them.
+at::Tensor as_laid_out(const at::Tensor& tensor, const TensorSpec& spec) {
+  if (spec.layout.empty()) return tensor.contiguous();
+  const std::vector<int64_t> order(spec.layout.begin(), spec.layout.end());
+  std::vector<int64_t> back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int64_t>(i);
+  return tensor.permute(order).contiguous().permute(back);
 }
 
 at::Tensor checked(const at::Tensor& tensor, const TensorInstance& output, const std::string& what, at::Device device) {
@@ -54,8 +55,8 @@ at::Tensor checked(const at::Tensor& tensor, const TensorInstance& output, const
   if (tensor.device() != place) {
     throw Error(what + ": the reference returns " + describe(tensor) + ", the catalogue wants it on " + place.str());
   }
-  const at::Tensor contiguous = tensor.contiguous();
-  return output.host && device.is_cuda() ? contiguous.pin_memory() : contiguous;
+  const at::Tensor settled = as_laid_out(tensor, *output.spec);
+  return output.host && device.is_cuda() ? settled.pin_memory() : settled;
 }
 
 void refuse_unknown(const Outputs& outputs, const Instance& instance) {

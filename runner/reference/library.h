@@ -22,6 +22,7 @@ class Library {
   ReferenceFunction baseline(const std::string& name) const;  ///< throws Error for an unknown name
   /// What defines the answer: `expected`, else the first baseline.
   ReferenceFunction answer() const;
+  CheckFunction check() const { return reference_->check; }        ///< null: there is none
   InputsFunction custom_inputs() const { return custom_inputs_; }  ///< null: the problem has no inputs.cpp
 
  private:

@@ -48,6 +48,23 @@ class Pristine {
   std::map<int32_t, std::vector<std::pair<at::Tensor, at::Tensor>>> copies_;  ///< (argument, copy) by draw
 };
 
+/// The outputs of a call where they are; those in host memory copied there.
+std::vector<at::Tensor> tensors_at(const std::vector<const void*>& data, const Instance& instance,
+                                   const std::vector<at::Tensor>& expected, at::Device device) {
+  std::vector<at::Tensor> tensors(data.size());
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data[i] == nullptr || !expected[i].defined()) continue;
+    const auto options = at::TensorOptions().dtype(expected[i].scalar_type()).device(device);
+    tensors[i] = at::for_blob(const_cast<void*>(data[i]), expected[i].sizes())
+                     .strides(expected[i].strides())
+                     .target_device(device)
+                     .options(options)
+                     .make_tensor();
+    if (instance.outputs[i].host) tensors[i] = tensors[i].cpu();
+  }
+  return tensors;
+}
+
 }  // namespace
 
 /// In order of construction; destroyed the other way round, collectively.
@@ -151,6 +168,27 @@ void ReferenceSide::make_expected(int slot) {
 TensorView ReferenceSide::expected(std::size_t index) const {
   if (state_->expected.empty()) throw Error("no expected output has been made");
   return view_of(state_->expected.at(index), state_->instance.outputs.at(index));
+}
+
+std::string ReferenceSide::check(int slot, const std::vector<const void*>& outputs) {
+  State& state = *state_;
+  state.need_library();
+  const CheckFunction judge = state.library->check();
+  const Instance& instance = state.instance;
+  if (judge == nullptr) {
+    for (const TensorInstance& output : instance.outputs) {
+      if (output.spec->left_to_check)
+        throw Error(label(instance, output) + " has `compare: check`, the reference none");
+    }
+    return {};
+  }
+  const c10::InferenceMode no_gradients;
+  const auto& declared = instance.problem->outputs;
+  const auto tensors = tensors_at(outputs, instance, state.expected, state.backend->device());
+  std::string wrong = judge(state.slot(slot).inputs, by_name(declared, instance.outputs, tensors),
+                            by_name(declared, instance.outputs, state.expected), state.groups->world());
+  state.device.synchronize(state.backend->stream());
+  return wrong;
 }
 
 void ReferenceSide::drop_expected() {

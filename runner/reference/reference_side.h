@@ -58,6 +58,11 @@ class ReferenceSide {
   TensorView expected(std::size_t index) const;  ///< index into instance.outputs
   void drop_expected();                          ///< scrubs and frees
 
+  /// What the reference's own check finds wrong with a slot's outputs, beside the comparison of elements; empty:
+  /// nothing. `outputs` by index into instance.outputs, of the expected outputs' shapes and as declared in memory,
+  /// which the device can address; null: absent. The expected outputs are current.
+  std::string check(int slot, const std::vector<const void*>& outputs);
+
   /// Times one baseline over slots in this order. burst, each, isolated, graph and warm_up as for candidates; outputs
   /// are dropped as a program would drop them. The last slot's inputs of in-place problems are restored outside the
   /// timed span.

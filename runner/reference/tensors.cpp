@@ -58,10 +58,38 @@ std::string label(const Instance& instance, const TensorInstance& tensor) {
          index;
 }
 
+bool has_declared_shape(const at::Tensor& tensor, const TensorInstance& declared) {
+  const at::IntArrayRef shape(declared.shape);
+  if (!declared.dynamic) return tensor.sizes() == shape;
+  return tensor.dim() == static_cast<int64_t>(declared.shape.size()) && tensor.dim() > 0 &&
+         tensor.numel() <= declared.capacity && tensor.sizes().slice(1) == shape.slice(1);
+}
+
 at::Tensor allocate(const TensorInstance& tensor, at::Device device) {
   const auto options = at::TensorOptions().dtype(scalar_type_of(tensor.dtype));
-  if (!tensor.host) return at::empty(tensor.shape, options.device(device));
-  return at::empty(tensor.shape, options.pinned_memory(device.is_cuda()));
+  if (!tensor.host) return at::empty_strided(tensor.shape, tensor.strides(), options.device(device));
+  return at::empty_strided(tensor.shape, tensor.strides(), options.pinned_memory(device.is_cuda()));
+}
+
+std::map<std::string, Value, std::less<>> by_name(const std::vector<TensorSpec>& declared,
+                                                  const std::vector<TensorInstance>& instances,
+                                                  const std::vector<at::Tensor>& tensors) {
+  std::map<std::string, Value, std::less<>> arguments;
+  for (const TensorSpec& spec : declared) {
+    if (!spec.count.empty()) arguments[spec.name] = std::vector<at::Tensor>();  // also where there is none in it
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const TensorInstance& instance = instances[i];
+    Value& value = arguments[instance.name];
+    if (!instance.present) continue;
+    if (instance.list_index < 0) {
+      value = tensors[i];
+      continue;
+    }
+    if (!std::holds_alternative<std::vector<at::Tensor>>(value)) value = std::vector<at::Tensor>();
+    std::get<std::vector<at::Tensor>>(value).push_back(tensors[i]);
+  }
+  return arguments;
 }
 
 TensorView view_of(const at::Tensor& tensor, const TensorInstance& declared) {

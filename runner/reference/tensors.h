@@ -5,6 +5,8 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,10 +28,20 @@ std::string shape_text(at::IntArrayRef shape);                              ///<
 std::string describe(const at::Tensor& tensor);                             ///< "BFloat16 [4, 8] on cuda:0"
 std::string label(const Instance& instance, const TensorInstance& tensor);  ///< "problem 13 (gemm_allreduce): C"
 
-/// An empty tensor where the catalogue wants it: on `device`, or in host memory (pinned when the device is a GPU).
+/// Are these the declared shape's extents? Of a dynamic tensor the number of rows is free, up to its capacity.
+bool has_declared_shape(const at::Tensor& tensor, const TensorInstance& declared);
+
+/// An empty tensor where the catalogue wants it, in the layout it wants: on `device`, or in host memory (pinned when
+/// the device is a GPU).
 at::Tensor allocate(const TensorInstance& tensor, at::Device device);
 
-/// A view of a contiguous tensor; absent when undefined. A present tensor without elements has non-null data.
+/// Arguments by name, lists put together: `tensors` are those of `instances`, undefined where absent.
+std::map<std::string, Value, std::less<>> by_name(const std::vector<TensorSpec>& declared,
+                                                  const std::vector<TensorInstance>& instances,
+                                                  const std::vector<at::Tensor>& tensors);
+
+/// A view of a tensor that lies as declared, without gaps; absent when undefined. A present tensor without elements has
+/// non-null data.
 TensorView view_of(const at::Tensor& tensor, const TensorInstance& declared);
 
 }  // namespace pkb

@@ -61,3 +61,11 @@ class PkbTest(unittest.TestCase):
     def assert_passed(self, run, count):
         self.assertEqual(run.code, 0, run.out + run.err)
         self.assertEqual([row["status"] for row in run.rows], ["passed"] * count, run.out)
+
+    def assert_shipped_passed(self, run, count):
+        """`count` shipped candidates pass; the other problems have none, which is no failure."""
+        self.assertEqual(run.code, 0, run.out + run.err)
+        judged = [row for row in run.rows if row["status"] != "skipped"]
+        self.assertEqual([row["status"] for row in judged], ["passed"] * count, run.out)
+        self.assertEqual({row["reason"] for row in run.rows if row["status"] == "skipped"},
+                         {"no candidate is shipped for this problem"} if len(run.rows) > count else set())

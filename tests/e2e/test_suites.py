@@ -11,26 +11,36 @@ COLLECTIVES, TENSOR_PARALLEL = 8, 7
 class Suites(PkbTest):
     def test_tensor_parallel_at_four(self):
         run = self.judge(4, "--suite", "tp")
-        self.assert_passed(run, TENSOR_PARALLEL)
+        self.assert_shipped_passed(run, TENSOR_PARALLEL)
         self.assertEqual([row["timing"] for row in run.rows if row["problem_id"] == 73], ["isolated"])
 
     def test_collectives_at_four(self):
-        self.assert_passed(self.judge(4, "--suite", "collective"), COLLECTIVES)
+        self.assert_shipped_passed(self.judge(4, "--suite", "collective"), COLLECTIVES)
 
     def test_all_at_two(self):
-        self.assert_passed(self.judge(2), COLLECTIVES + TENSOR_PARALLEL)
+        self.assert_shipped_passed(self.judge(2), COLLECTIVES + TENSOR_PARALLEL)
 
     def test_all_at_eight(self):
-        self.assert_passed(self.judge(8, timeout=600), COLLECTIVES + TENSOR_PARALLEL)
+        self.assert_shipped_passed(self.judge(8, timeout=600), COLLECTIVES + TENSOR_PARALLEL)
 
     def test_three_ranks_skip_what_is_illegal(self):
         run = self.judge(3, timeout=600)
         self.assertEqual(run.code, 0, run.out + run.err)
         for row in run.rows:
             if row["status"] == "skipped":
-                self.assertIn("W = 3", row["reason"])
+                self.assertRegex(row["reason"], "W = 3|no candidate is shipped for this problem")
             else:
                 self.assertEqual(row["status"], "passed", row["reason"])
+
+    def test_every_reference_runs(self):
+        for ranks in (2, 4):
+            run = self.judge(ranks, "--candidate", "none", timeout=600, name=f"references_{ranks}")
+            self.assertEqual(run.code, 0, run.out + run.err)
+            for row in run.rows:
+                if row["status"] == "skipped":
+                    self.assertIn(f"W = {ranks}", row["reason"])
+                else:
+                    self.assertEqual(row["status"], "passed", row["reason"])
 
     def test_reference_alone(self):
         run = self.judge(2, "--candidate", "none", "--problem", "1,13,82")

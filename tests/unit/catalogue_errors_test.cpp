@@ -104,8 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"title: A matrix product", "tilte: A", 8, "problem 13: unknown key tilte, did you mean title?"},
         Mistake{"level: 3", "level: 3\n    level: 4", 12, "problem 13: `level` stands there twice"},
         Mistake{"level: 3", "level: 10", 11, "problem 13: `level` must be between 1 and 9"},
-        Mistake{"name: gemm_allreduce", "name: Gemm", 7,
-                "problem 13: `name` names a folder: lower case, digits and _ only"},
+        Mistake{"name: gemm_allreduce", "name: ge-mm", 7,
+                "problem 13: `name` names a folder: letters, digits and _ only"},
         Mistake{"suites: [tp]", "suites: [tq]", 9, "problem 13: unknown suite tq, did you mean tp?"},
         Mistake{"suites: [tp]", "suites: [tp, tp]", 9, "problem 13: `suites` lists tp twice"},
         Mistake{"suites: [tp]", "suites: tp", 9, "problem 13: `suites` must be a list, not a single value"},
@@ -156,12 +156,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "problem 13: output C: `agree_group` needs `agree: bitwise`"},
         Mistake{
             "agree: bitwise", "draw: custom", 25,
-            "problem 13: output C: unknown key draw (name, dtype, shape, shape_when, count, present, place, dynamic, "
-            "capacity, atol, atol_rms, rtol, frobenius, agree, agree_group)"},
+            "problem 13: output C: unknown key draw (name, dtype, shape, shape_when, layout, count, present, place, "
+            "dynamic, capacity, atol, atol_rms, rtol, frobenius, compare, agree, agree_group)"},
+        Mistake{"[M, K/W]", "[M, K/W], layout: [0, 2]", 20,
+                "problem 13: input A: `layout` names every axis once, outermost in memory first"},
+        Mistake{"[M, K/W]", "[M, K/W], layout: [0]", 20,
+                "problem 13: input A: `layout` has 1 axes, the shape another number"},
+        Mistake{"draw: custom,", "draw: custom, layout: [1, 0],", 22,
+                "problem 13: input S: `layout` goes with neither `dynamic` nor `scope: slice`"},
+        Mistake{"agree: bitwise", "compare: loosely", 25, "problem 13: output C: unknown comparison loosely (check)"},
+        Mistake{"agree: bitwise", "compare: check", 25,
+                "problem 13: output C: `compare: check` has no tolerance: the reference's check judges"},
+        Mistake{"B, dtype: bf16, shape: [K, N]}", "B, dtype: bf16, shape: [K, N], layout: [1, 0]}", 26,
+                "problem 13: B is changed in place: dtype, shape and layout must be the input's"},
         Mistake{"inplace: [B]", "inplace: [A]", 27, "problem 13: unknown output A (C, B)"},
         Mistake{"inplace: [B]", "inplace: []", 26, "problem 13: B is an input too; list it in `inplace`"},
         Mistake{"B, dtype: bf16, shape: [K, N]}", "B, dtype: bf16, shape: [N, K]}", 26,
-                "problem 13: B is changed in place: dtype and shape must be the input's"}));
+                "problem 13: B is changed in place: dtype, shape and layout must be the input's"}));
 
 INSTANTIATE_TEST_SUITE_P(
     CasesAndPhases, Mistakes,

@@ -11,15 +11,49 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::shipped;
 
+struct Entry {
+  int id;
+  const char *name, *suites, *domain;
+  int level;
+};
+constexpr Entry kEntries[] = {{1, "allreduce", "collective", "collective", 1},
+                              {2, "allgather", "collective", "collective", 1},
+                              {3, "broadcast", "collective", "collective", 1},
+                              {7, "reducescatter", "collective", "collective", 1},
+                              {8, "alltoall", "collective", "collective", 1},
+                              {12, "allgather_gemm", "tp", "llm", 3},
+                              {13, "gemm_allreduce", "tp", "llm", 3},
+                              {16, "gemm_reducescatter", "tp, sp", "llm", 3},
+                              {18, "tp_rms_norm", "tp", "llm", 2},
+                              {46, "gemv_decode", "tp", "llm", 3},
+                              {73, "vocab_parallel_cross_entropy_loss", "tp", "loss", 4},
+                              {82, "vocab_parallel_log_prob_topk", "tp", "rl", 4}};
+
+/// A few problems whose names, suites, domains and levels are as in the real catalogue.
+const Catalogue& small() {
+  static const Catalogue catalogue = [] {
+    std::string text = testing::kHead;
+    const std::string suites = "{tp: tensor parallelism}";
+    text.replace(text.find(suites), suites.size(), "{collective: verbs, tp: tensors, sp: sequences}");
+    for (const Entry& entry : kEntries) {
+      text += "  - {id: " + std::to_string(entry.id) + ", name: " + entry.name + ", title: x, suites: [" +
+              entry.suites + "], domain: " + entry.domain + ", level: " + std::to_string(entry.level) +
+              ", params: {M: 1}, outputs: [{name: y, dtype: fp32, shape: [M]}], phases: [{mem: M}]}\n";
+    }
+    return testing::load_text(text);
+  }();
+  return catalogue;
+}
+
 std::vector<int> ids(const Selection& selection) {
   std::vector<int> result;
-  for (const Problem* problem : select(shipped(), selection)) result.push_back(problem->id);
+  for (const Problem* problem : select(small(), selection)) result.push_back(problem->id);
   return result;
 }
 
 std::string error(const Selection& selection) {
   try {
-    select(shipped(), selection);
+    select(small(), selection);
   } catch (const UsageError& fault) {
     return fault.what();
   }
@@ -27,14 +61,14 @@ std::string error(const Selection& selection) {
 }
 
 TEST(Selection, NothingAskedIsEverything) {
-  EXPECT_EQ(ids({}).size(), shipped().problems().size());
+  EXPECT_EQ(ids({}).size(), small().problems().size());
 }
 
 TEST(Selection, Suites) {
-  EXPECT_THAT(ids({.suites = {"collective"}}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(ids({.suites = {"collective"}}), ElementsAre(1, 2, 3, 7, 8));
   EXPECT_THAT(ids({.suites = {"sp"}}), ElementsAre(16));
   EXPECT_THAT(ids({.suites = {"sp, loss"}}), ElementsAre(16, 73));  // a domain is a suite
-  EXPECT_EQ(ids({.suites = {"all"}}).size(), shipped().problems().size());
+  EXPECT_EQ(ids({.suites = {"all"}}).size(), small().problems().size());
   EXPECT_EQ(error({.suites = {"collectiv"}}), "unknown suite collectiv, did you mean collective?");
   EXPECT_THAT(error({.suites = {"zzzzz"}}), HasSubstr("unknown suite zzzzz (all, collective, "));
 }

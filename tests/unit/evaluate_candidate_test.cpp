@@ -55,6 +55,9 @@ TEST_F(Candidates, ModulesForTheOtherDeviceArePassedOver) {
 }
 
 TEST_F(Candidates, NothingForThisProblemIsSaid) {
+  problem_.folder = "collective/01_nothing";
+  EXPECT_EQ(samples("shipped").front(), "missing: no candidate is shipped for this problem");
+  problem_.folder = "collective/01_allreduce";
   EXPECT_EQ(samples(folder_).front().rfind("missing: no .cu or .so in", 0), 0U);
   EXPECT_TRUE(candidates_for(problem_, "none", DeviceKind::host, Resources::of_this_program()).front().none());
 }

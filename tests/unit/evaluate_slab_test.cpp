@@ -86,6 +86,16 @@ TEST(Arguments, ListsAreOneArgumentAndAbsentTensorsHaveNoData) {
   EXPECT_GE(message.outputs[2].tensors[0].rows_offset, 0);
 }
 
+TEST(Arguments, StridesFollowTheLayout) {
+  Example example;
+  example.spec.layout = {1, 0};
+  example.instance.inputs.resize(1);
+  example.instance.outputs.resize(1);
+  const auto message = arguments_of(example.instance, nullptr, 0, {});
+  EXPECT_EQ(message.inputs[0].tensors[0].shape, (std::vector<int64_t>{4, 3}));
+  EXPECT_EQ(message.inputs[0].tensors[0].stride, (std::vector<int64_t>{1, 4}));
+}
+
 TEST(Arguments, SetupSeesNoData) {
   const Example example;
   const auto message = arguments_of(example.instance, nullptr, 0, {});

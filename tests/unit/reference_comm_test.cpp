@@ -223,6 +223,36 @@ TEST_F(CommTest, SendsAndReceivesInARing) {
   EXPECT_TRUE(at::equal(received, data(previous, {8})));
 }
 
+TEST_F(CommTest, StartedExchangesGoOnBesideOthers) {
+  const int next = (rank_ + 1) % size_, previous = (rank_ + size_ - 1) % size_;
+  at::Tensor first = at::empty({size_, 3}), second = at::empty({size_, 3}), received = at::empty({8});
+  const auto one = comm_.start_all_to_all_single(first, data(rank_, {size_, 3}));
+  const auto two = comm_.start_all_to_all_single(second, data(rank_, {size_, 3}, at::kFloat, 1));
+  std::vector<Comm::P2p> ring{{Comm::P2p::Kind::send, data(rank_, {8}), next},
+                              {Comm::P2p::Kind::receive, received, previous}};
+  const auto three = comm_.start_batch_send_receive(ring);
+  at::Tensor sum_of = data(rank_, {5});
+  comm_.all_reduce(sum_of);
+  two->wait();
+  three->wait();
+  one->wait();
+  one->wait();  // does no harm
+  EXPECT_TRUE(at::equal(sum_of, sum({5}, at::kFloat, size_)));
+  EXPECT_TRUE(at::equal(received, data(previous, {8})));
+  for (int s = 0; s < size_; ++s) {
+    EXPECT_TRUE(at::equal(first[s], data(s, {size_, 3})[rank_]));
+    EXPECT_TRUE(at::equal(second[s], data(s, {size_, 3}, at::kFloat, 1)[rank_]));
+  }
+}
+
+TEST_F(CommTest, StartedExchangesNeedNotBeWaitedFor) {
+  at::Tensor output = at::empty({size_, 3});
+  { const auto dropped = comm_.start_all_to_all_single(output, data(rank_, {size_, 3})); }
+  for (int s = 0; s < size_; ++s) EXPECT_TRUE(at::equal(output[s], data(s, {size_, 3})[rank_]));
+  std::vector<Comm::P2p> nothing;
+  comm_.start_batch_send_receive(nothing)->wait();
+}
+
 TEST_F(CommTest, BarrierReturns) {
   for (int i = 0; i < 10; ++i) comm_.barrier();
 }

@@ -190,6 +190,62 @@ TEST_F(DrawsTest, CustomDrawsSeeTheSameBaseDraws) {
   EXPECT_FALSE(same(custom.inputs["again"], custom.inputs["first"]));
 }
 
+/// As many rows as the draw's index.
+void draw_rows(const pkb::DrawRequest& request, const pkb::Draws& draws, pkb::DrawnInputs& out) {
+  out["x"] = draws.normal("x", request.rank, {request.draw, 3}, 0, 1);
+}
+
+TEST_F(DrawsTest, TheDrawDecidesTheRowsOfDynamicTensors) {
+  Declared declared(1, "p", 2, 0);
+  declared.input("x", Dtype::fp32, {4, 3}, "custom");
+  declared.instance().inputs[0].dynamic = true;
+  declared.instance().inputs[0].capacity = 6 * 3;
+  Slot made;
+  EXPECT_TRUE(redraw(made, declared.instance(), 6, 1, draw_rows));
+  EXPECT_EQ(made.inputs["x"].sizes(), (at::IntArrayRef{6, 3}));
+  const at::Tensor before = made.inputs["x"].clone();
+  const void* address = made.inputs["x"].data_ptr();
+  EXPECT_FALSE(redraw(made, declared.instance(), 6, 2, draw_rows));
+  EXPECT_EQ(made.inputs["x"].data_ptr(), address);
+  EXPECT_FALSE(same(made.inputs["x"], before));
+  EXPECT_TRUE(redraw(made, declared.instance(), 0, 1, draw_rows));
+  EXPECT_EQ(made.inputs["x"].sizes(), (at::IntArrayRef{0, 3}));
+  EXPECT_TRUE(pkb::view_of(made.tensors[0], declared.instance().inputs[0]).present());
+  EXPECT_THROW(redraw(made, declared.instance(), 7, 1, draw_rows), pkb::Error) << "beyond the capacity";
+  declared.instance().inputs[0].dynamic = false;
+  EXPECT_THROW(redraw(made, declared.instance(), 6, 1, draw_rows), pkb::Error);
+}
+
+void draw_named(const pkb::DrawRequest& request, const pkb::Draws&, pkb::DrawnInputs& out) {
+  for (const char* name : {"a", "b"}) {
+    if (request.wants(name)) out[name] = at::full({2}, request.custom(name) == "sevens" ? 7.0 : 1.0, at::kFloat);
+  }
+}
+
+TEST_F(DrawsTest, CustomDrawsAreNamed) {
+  Declared declared(1, "p", 2, 0);
+  declared.input("a", Dtype::fp32, {2}, "custom");
+  declared.input("b", Dtype::fp32, {2}, "custom").constant = true;
+  declared.instance().draws["b"].custom_name = "sevens";
+  const Slot made = slot(declared.instance(), 0, 1, draw_named);
+  EXPECT_TRUE(at::equal(made.inputs["a"], at::full({2}, 1.0)));
+  EXPECT_TRUE(at::equal(made.inputs["b"], at::full({2}, 7.0)));
+}
+
+void draw_counting(const pkb::DrawRequest& request, const pkb::Draws&, pkb::DrawnInputs& out) {
+  out["turned"] = at::arange(request.rank, request.rank + 6, at::kFloat).view({2, 3});
+}
+
+TEST_F(DrawsTest, LayoutsAreKept) {
+  Declared declared(1, "p", 2, 0);
+  declared.input("turned", Dtype::fp32, {2, 3}, "custom").layout = {1, 0};
+  declared.input("drawn", Dtype::fp32, {2, 3}, "normal", {0, 1}).layout = {1, 0};
+  const Slot made = slot(declared.instance(), 0, 1, draw_counting);
+  EXPECT_TRUE(at::equal(made.inputs["turned"], at::arange(6, at::kFloat).view({2, 3})));
+  for (const char* name : {"turned", "drawn"}) EXPECT_EQ(made.inputs[name].strides(), (at::IntArrayRef{1, 2})) << name;
+  EXPECT_TRUE(made.inputs["drawn"].isfinite().all().item<bool>());
+}
+
 TEST_F(DrawsTest, ErrorsSayWhatIsWrong) {
   const auto error_of = [&](Declared& declared, pkb::InputsFunction custom) -> std::string {
     try {

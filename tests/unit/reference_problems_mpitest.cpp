@@ -278,4 +278,90 @@ TEST_F(ReferencesTest, VocabParallelLogProb) {
   }
 }
 
+/// [B, T, H, D] as fp64 [B, H, T, D].
+at::Tensor heads(const at::Tensor& x) {
+  return x.transpose(1, 2).to(at::kDouble);
+}
+
+constexpr int64_t kOwnTokens = 5, kHeads = 2, kHeadSize = 8;
+
+class RingTest : public ReferencesTest {
+ protected:
+  static at::Tensor part(int rank, uint64_t what) { return normal(rank, {2, kOwnTokens, kHeads, kHeadSize}, 1, what); }
+  at::Tensor whole(uint64_t what) const {
+    std::vector<at::Tensor> parts;
+    for (int s = 0; s < size_; ++s) parts.push_back(heads(part(s, what)));
+    return at::cat(parts, 2);
+  }
+  /// Of the whole sequence, keys after the query left out.
+  at::Tensor scores(const at::Tensor& q, const at::Tensor& k) const {
+    const at::Tensor all = q.matmul(k.transpose(-2, -1)) / std::sqrt(static_cast<double>(kHeadSize));
+    const at::Tensor future = at::ones({all.size(-2), all.size(-1)}, at::kBool).triu(1);
+    return all.masked_fill(future, -std::numeric_limits<double>::infinity());
+  }
+  at::Tensor own(const at::Tensor& x) const { return x.narrow(2, rank_ * kOwnTokens, kOwnTokens).transpose(1, 2); }
+  void set(const char* name, uint64_t what) { in_.tensors[name] = part(rank_, what); }
+};
+
+TEST_F(RingTest, Attention) {
+  load("54_ring_attention");
+  set("q", 1);
+  set("k", 2);
+  set("v", 3);
+  in_.scalars = {{"softmax_scale", pkb::Scalar()}, {"causal", true}};
+  const at::Tensor truth = scores(whole(1), whole(2)).softmax(-1).matmul(whole(3));
+  expect_near(run("out"), own(truth), 1e-2, 1.6e-2);
+}
+
+TEST_F(RingTest, AttentionBackward) {
+  load("57_ring_attention_backward_dp");
+  std::vector<int> everybody;
+  for (int s = 0; s < size_; ++s) everybody.push_back(s);
+  groups_->name_groups({{"cp", everybody, rank_}, {"dp", {rank_}, 0}});
+  const at::Tensor q = whole(1), k = whole(2), v = whole(3), dout = whole(4), x = scores(q, k);
+  const at::Tensor p = x.softmax(-1), out = p.matmul(v);
+  for (const auto& [name, what] : {std::pair<const char*, uint64_t>{"q", 1}, {"k", 2}, {"v", 3}, {"dout", 4}}) {
+    set(name, what);
+  }
+  in_.tensors["out"] = own(out).contiguous().to(at::kBFloat16);
+  in_.tensors["softmax_lse"] = x.logsumexp(-1).narrow(2, rank_ * kOwnTokens, kOwnTokens).contiguous().to(at::kFloat);
+  in_.scalars = {{"softmax_scale", pkb::Scalar()}, {"causal", true}};
+
+  const double scale = 1 / std::sqrt(static_cast<double>(kHeadSize));
+  const at::Tensor dx = p * (dout.matmul(v.transpose(-2, -1)) - (dout * out).sum(-1, true)) * scale;
+  expect_near(run("dq"), own(dx.matmul(k)), 5e-2, 2e-2);
+  expect_near(run("dk"), own(dx.transpose(-2, -1).matmul(q)), 5e-2, 2e-2);
+  expect_near(run("dv"), own(p.transpose(-2, -1).matmul(dout)), 5e-2, 2e-2);
+}
+
+TEST_F(ReferencesTest, AttentionOverRanges) {
+  load("77_magi1_cso_async_attention");
+  const int64_t ranges = 3, tokens = 4, chunk = tokens * size_, size = 8, key_heads = size_, query_heads = 2 * size_;
+  const auto query = [&](int s) { return normal(s, {ranges * tokens, query_heads, size}); };
+  const auto key_value = [&](int s) { return normal(s, {ranges * tokens, key_heads, 2 * size}, 1, 1); };
+  in_.tensors["query"] = query(rank_);
+  in_.tensors["key_value"] = key_value(rank_);
+  const std::vector<int64_t> ends{0, chunk, 1, chunk + 3, chunk - 1, ranges * chunk};
+  in_.tensors["k_ranges"] = at::tensor(ends, at::kLong).view({ranges, 2});
+  in_.scalars = {{"cp_shuffle_num", ranges}, {"clip_token_nums", chunk}};
+
+  // Rows of all ranks, range by range: [heads, ranges * chunk, 2 * size].
+  const at::Tensor all = over_ranks([&](int s) {
+                           return wide(key_value(s)).unflatten(0, {ranges, tokens});
+                         })
+                             .transpose(0, 1)
+                             .reshape({ranges * chunk, key_heads, 2 * size})
+                             .transpose(0, 1)
+                             .repeat_interleave(2, 0);
+  const at::Tensor queries = wide(query(rank_)).transpose(0, 1);
+  std::vector<at::Tensor> truth;
+  for (int64_t i = 0; i < ranges; ++i) {
+    const int64_t first = ends[static_cast<std::size_t>(2 * i)], end = ends[static_cast<std::size_t>(2 * i + 1)];
+    const at::Tensor own = all.narrow(1, first, end - first), keys = own.narrow(2, 0, size);
+    const at::Tensor x = queries.narrow(1, i * tokens, tokens).matmul(keys.transpose(1, 2));
+    truth.push_back((x / std::sqrt(static_cast<double>(size))).softmax(-1).matmul(own.narrow(2, size, size)));
+  }
+  expect_near(run("out"), at::cat(truth, 1).transpose(0, 1), 2e-2, 2e-2);
+}
+
 }  // namespace

@@ -109,6 +109,63 @@ TEST_F(AllReduceSide, WrongDeclarationsAreNamed) {
             std::string::npos);
 }
 
+TEST_F(ReferenceSideTest, OutputsLieAsDeclared) {
+  const int64_t inner = 2 * team_.size();
+  const auto expected = [&](std::vector<int> layout, at::IntArrayRef strides) {
+    Declared problem(11, "allgather_gemm_AT", team_.size(), team_.rank());
+    problem.input("A_local", Dtype::bf16, {4, 2}, "normal", {0, 1});
+    problem.input("B", Dtype::bf16, {inner, 6}, "normal", {0, 1});
+    problem.output("y", Dtype::bf16, {4, 6}).layout = std::move(layout);
+    load("11_allgather_gemm_AT");
+    side_.make_draws(problem.instance(), 0, 1);
+    side_.make_expected(0);
+    const TensorView view = side_.expected(0);
+    EXPECT_EQ(view.shape, (std::vector<int64_t>{4, 6}));
+    return at::from_blob(const_cast<void*>(view.data), view.shape, strides, at::kBFloat16).clone();
+  };
+  EXPECT_TRUE(at::equal(expected({}, {6, 1}), expected({1, 0}, {1, 4})));
+}
+
+TEST_F(ReferenceSideTest, TheReferencesOwnCheckIsAsked) {
+  const int64_t experts = 2 * team_.size();
+  Declared problem(26, "moe_token_preprocess", team_.size(), team_.rank());
+  pkb::Instance& instance = problem.instance();
+  instance.params.insert({{"E", experts}, {"K", 2}, {"M", 8}});
+  problem.input("expert_mask", Dtype::fp32, {experts, 2, 8}, "custom");
+  problem.output("input_splits", Dtype::i64, {team_.size()});
+  problem.output("output_splits", Dtype::i64, {team_.size()});
+  problem.output("per_local_expert", Dtype::fp32, {team_.size(), 2});
+  problem.output("sum_per_local_expert", Dtype::fp32, {2});
+  for (pkb::TensorInstance& output : instance.outputs) output.host = true;
+  load("26_moe_token_preprocess");
+  side_.make_draws(instance, 0, 1);
+  side_.make_expected(0);
+
+  std::vector<const void*> outputs;
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) outputs.push_back(side_.expected(i).data);
+  EXPECT_EQ(side_.check(0, outputs), "");
+  at::Tensor splits = tensor_of(side_.expected(0));
+  if (team_.rank() == 0) splits[team_.size() - 1] += 1;
+  outputs[0] = splits.const_data_ptr();
+  const std::string wrong = side_.check(0, outputs);
+  if (team_.rank() == 0) {
+    EXPECT_EQ(wrong, "input_splits do not add up to M*K");
+  } else {
+    EXPECT_EQ(wrong.empty(), team_.rank() != team_.size() - 1) << wrong;
+  }
+}
+
+TEST_F(ReferenceSideTest, WhatIsLeftToTheCheckNeedsOne) {
+  Declared problem(1, "allreduce", team_.size(), team_.rank());
+  problem.input("x", Dtype::bf16, {4}, "normal", {0, 1});
+  problem.output("y", Dtype::bf16, {4}).left_to_check = true;
+  load("01_allreduce");
+  side_.make_draws(problem.instance(), 0, 1);
+  side_.make_expected(0);
+  EXPECT_EQ(error_of([&] { side_.check(0, {side_.expected(0).data}); }),
+            "problem 1 (allreduce): y has `compare: check`, the reference none");
+}
+
 TEST_F(AllReduceSide, TimesAreComplete) {
   side_.make_draws(problem_.instance(), 0, 2);
   ASSERT_EQ(side_.baselines(), std::vector<std::string>{"baseline"});

@@ -2,7 +2,7 @@
 //
 // What an `inputs.cpp` may include: inputs that the catalogue's draw expressions cannot say. It is compiled into the
 // problem's reference and runs on the trusted side. In the catalogue such a tensor has `draw: custom`, or `draw:
-// custom(name)` in a case.
+// custom(NAME)`, often in a case; one function makes them all.
 //
 //   void draw(const pkb::DrawRequest& request, const pkb::Draws& draws, pkb::DrawnInputs& out);
 //   PKB_INPUTS(draw)
@@ -31,6 +31,10 @@ struct DrawRequest {
   std::map<std::string, double, std::less<>> params;  ///< the problem's parameters, W and r
   std::map<std::string, Scalar, std::less<>> scalars;
   at::Device device = at::kCPU;  ///< where the tensors must be
+  /// The inputs that are wanted in this call, with the NAME of their `draw: custom(NAME)`, or "" for `draw: custom`.
+  std::map<std::string, std::string, std::less<>> customs;
+  bool wants(std::string_view input) const { return customs.find(input) != customs.end(); }
+  std::string_view custom(std::string_view input) const { return wants(input) ? customs.find(input)->second : ""; }
   int64_t param(std::string_view name) const { return static_cast<int64_t>(params.at(std::string(name))); }
 };
 
@@ -52,6 +56,8 @@ class Draws {
 };
 
 /// What `draw` fills: every tensor declared `draw: custom`, in the catalogue's dtype and shape, on request.device.
+/// Those that are not wanted in this call may be left out; where the catalogue says `dynamic` the number of rows is
+/// free, up to the capacity. Tensors with `place: host` are taken from anywhere.
 using DrawnInputs = std::map<std::string, Value, std::less<>>;
 
 using InputsFunction = void (*)(const DrawRequest&, const Draws&, DrawnInputs&);

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,17 @@
 namespace pkb {
 
 enum class ReduceOp { sum, max, min, prod, avg };
+
+/// A verb that has been started, as torch.distributed's with async_op = True. Until it is waited for its outputs must
+/// not be read and its inputs not be changed; it keeps both alive.
+class Work {
+ public:
+  virtual ~Work() = default;  ///< waits, if nobody has
+  Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  virtual void wait() = 0;  ///< CUDA tensors: the current stream goes on after it; CPU tensors: until done
+};
 
 /// Communication with the verbs of torch.distributed, on the world or on a sub-group. Calls are collective over the
 /// group and block only as PyTorch's do (CUDA tensors: ordered on the current stream; CPU tensors: until done). Tensors
@@ -63,6 +75,9 @@ class Comm {
   virtual void all_to_all_single(at::Tensor& output, const at::Tensor& input,
                                  const std::vector<int64_t>& output_splits = {},
                                  const std::vector<int64_t>& input_splits = {}) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Work> start_all_to_all_single(
+      at::Tensor& output, const at::Tensor& input, const std::vector<int64_t>& output_splits = {},
+      const std::vector<int64_t>& input_splits = {}) = 0;
   virtual void all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) = 0;
 
   /// torch.distributed.batch_isend_irecv: all start together, and are done (in stream order) on return. Peers are group
@@ -73,6 +88,7 @@ class Comm {
     int peer;
   };
   virtual void batch_send_receive(std::vector<P2p>& operations) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Work> start_batch_send_receive(std::vector<P2p>& operations) = 0;
 
   virtual void barrier() = 0;
 
@@ -115,9 +131,16 @@ struct Baseline {
   ReferenceFunction run;
 };
 
+/// What no comparison of elements says: conditions across outputs and ranks, and outputs with `compare: check` in the
+/// catalogue. `got` are the candidate's outputs on this rank (anything may stand there: check before you index with
+/// it), `expected` the answer's, both as declared. Collective. Returns what is wrong ("the labels of row 3 are not
+/// distinct"); empty: nothing.
+using CheckFunction = std::string (*)(const Inputs& in, const Outputs& got, const Outputs& expected, Comm& comm);
+
 struct Reference {
   std::vector<Baseline> baselines;       ///< what is timed; the speed-up is against the fastest
   ReferenceFunction expected = nullptr;  ///< null: the first baseline defines the answer
+  CheckFunction check = nullptr;         ///< null: the comparison of elements says it all
 };
 
 /// Every reference exports this symbol.

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gated delta rule, in chunks of tokens instead of token by token: Gated Delta Networks, arXiv:2412.06464;
+// with a decay of its own for every key channel: Kimi Linear, arXiv:2510.26692.
+#pragma once
+
+#include <pkb/reference.h>
+
+#include <cmath>
+
+namespace pkb {
+
+/// Of every head, fp32: q, k [N, T, K], v [N, T, V], strength [N, T, 1] and log_decay [N, T, K] or [N, T, 1], at most
+/// 0.
+struct DeltaRule {
+  at::Tensor q, k, v, strength, log_decay;
+};
+
+/// x / max(|x|, eps) along the last axis.
+inline at::Tensor normalised(const at::Tensor& x, double eps) {
+  return x / at::linalg_vector_norm(x, 2, at::IntArrayRef{-1}, /*keepdim=*/true).clamp_min_(eps);
+}
+
+/// [.., C, C]: sum over channels of x_i y_j e^(decay_i - decay_j) for j <= i, where decay falls along the chunk [.., C,
+/// K or 1]; what is above the diagonal is of no use.
+inline at::Tensor decayed_products(const at::Tensor& x, const at::Tensor& y, const at::Tensor& decay) {
+  if (decay.size(-1) == 1) return at::matmul(x, y.transpose(-2, -1)) * (decay - decay.transpose(-2, -1)).exp_();
+  // Both factors from a token close to i, or e^(-decay_j) overflows: 16 tokens at most -5 each stay above e^-80.
+  constexpr int64_t kRows = 16;
+  constexpr double kMostNeeded = 80;
+  const at::Tensor rows = decay.unflatten(-2, at::IntArrayRef{-1, kRows});
+  const at::Tensor first = rows.narrow(-2, 0, 1);
+  const at::Tensor left = x.unflatten(-2, at::IntArrayRef{-1, kRows}) * (rows - first).exp_();
+  const at::Tensor right = y.unsqueeze(-3) * (first - decay.unsqueeze(-3)).clamp_max_(kMostNeeded).exp_();
+  return at::matmul(left, right.transpose(-2, -1)).flatten(-3, -2);
+}
+
+/// o [N, T, V], o_t = S_t^T q_t of the states S [K, V], 0 before the first token:
+///   S' = diag(e^log_decay_t) S_(t-1),  u_t = strength_t (v_t - S'^T k_t),  S_t = S' + k_t u_t^T
+inline at::Tensor delta_rule(const DeltaRule& in) {
+  constexpr int64_t kChunk = 64;
+  const int64_t tokens = in.q.size(1), missing = (kChunk - tokens % kChunk) % kChunk;
+  const auto chunks = [&](const at::Tensor& x) {  // [N, chunks, C, ..]; tokens of zeros at the end change nothing
+    const at::Tensor whole = missing == 0 ? x : at::constant_pad_nd(x, {0, 0, 0, missing});
+    return whole.unflatten(1, at::IntArrayRef{-1, kChunk});
+  };
+  const at::Tensor q = chunks(in.q), k = chunks(in.k), v = chunks(in.v), strength = chunks(in.strength);
+  const at::Tensor decay = chunks(in.log_decay).cumsum(-2), fade = decay.exp();  // since the chunk's start
+
+  // u_i + strength_i sum_(j<i) (k_i e^(decay_i - decay_j) k_j) u_j = strength_i (v_i - S^T (e^decay_i k_i)) for the
+  // state S at the chunk's start: solved for both parts of the right side.
+  const at::Tensor earlier = decayed_products(k, k, decay).tril_(-1).mul_(strength);
+  const at::Tensor right = at::cat({v, k * fade}, -1).mul_(strength);
+  const at::Tensor solved = at::linalg_solve_triangular(earlier, right, /*upper=*/false, /*left=*/true,
+                                                        /*unitriangular=*/true);
+  const at::Tensor from_values = solved.narrow(-1, 0, v.size(-1)),
+                   from_state = solved.narrow(-1, v.size(-1), k.size(-1));
+
+  const at::Tensor whole = decay.narrow(-2, kChunk - 1, 1);
+  const at::Tensor whole_fade = whole.exp().transpose(-2, -1);
+  const at::Tensor added = (k * (whole - decay).exp_()).transpose(-2, -1);
+  at::Tensor state = at::zeros({q.size(0), k.size(-1), v.size(-1)}, q.options());
+  std::vector<at::Tensor> states, updates;
+  for (int64_t chunk = 0; chunk < q.size(1); ++chunk) {
+    states.push_back(state);
+    updates.push_back(at::baddbmm(from_values.select(1, chunk), from_state.select(1, chunk), state, 1, -1));
+    state = at::baddbmm(state * whole_fade.select(1, chunk), added.select(1, chunk), updates.back());
+  }
+  const at::Tensor inherited = at::matmul(q * fade, at::stack(states, 1));
+  const at::Tensor own = at::matmul(decayed_products(q, k, decay).tril_(), at::stack(updates, 1));
+  return (inherited + own).flatten(1, 2).narrow(1, 0, tokens);
+}
+
+}  // namespace pkb

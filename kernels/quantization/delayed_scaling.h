@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fp8 with delayed scaling, as Transformer Engine's recipe keeps a history of largest magnitudes: problems 52 and 53.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <limits>
+
+namespace delayed_scaling {
+
+/// The history [L], one step on: the oldest entry goes, the largest magnitude of x comes. bf16, x [n] bf16
+inline at::Tensor rolled_history(const at::Tensor& history, const at::Tensor& x) {
+  const at::Tensor largest = at::linalg_vector_norm(x, std::numeric_limits<double>::infinity(), {0}, /*keepdim=*/true);
+  return at::cat({history.slice(0, 1), largest});
+}
+
+/// The fp32 scale [1] with which the history's largest entry becomes 448, the largest E4M3 number. Defined as a product
+/// with fp32(1/448), which is what a division by a host number is on a GPU, though not on the CPU.
+inline at::Tensor scale_of(const at::Tensor& history) {
+  return history.amax(0, /*keepdim=*/true).clamp_min_(1e-12).to(at::kFloat).mul_(1.0 / 448);
+}
+
+/// bf16(s * e4m3(x / s)), product and quotient in fp32; x [n] bf16, s [1]
+inline at::Tensor through_fp8(const at::Tensor& x, const at::Tensor& scale) {
+  const at::Tensor codes = (x / scale).to(at::kFloat8_e4m3fn);
+  return codes.to(at::kFloat).mul_(scale).to(at::kBFloat16);
+}
+
+}  // namespace delayed_scaling
