@@ -49,7 +49,7 @@ inline Splits exchange_counts(const at::Tensor& counts, Comm& comm) {
   at::Tensor both = at::empty({2, counts.numel()}, counts.options());
   at::Tensor received = both.select(0, 1);
   both.select(0, 0).copy_(counts);
-  comm.all_to_all_single(received, counts);
+  comm.sizes().all_to_all_single(received, counts);
   const std::vector<int64_t> list = host_list(both);
   const auto middle = list.begin() + counts.numel();
   return {{list.begin(), middle}, {middle, list.end()}};
@@ -64,7 +64,7 @@ inline PulledRows pull_rows(const at::Tensor& ids, const at::Tensor& owner, cons
                             int64_t first_row, Comm& comm) {
   const auto [order, counts] = group_by_owner(owner, comm.size());
   const Splits splits = exchange_counts(counts, comm);
-  const at::Tensor asked = exchange_rows(ids.index_select(0, order), splits, comm);
+  const at::Tensor asked = exchange_rows(ids.index_select(0, order), splits, comm.sizes());
   const at::Tensor found = own_rows.index_select(0, asked - first_row);
   return {exchange_rows(found, splits.back(), comm), order};
 }

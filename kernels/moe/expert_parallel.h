@@ -66,7 +66,7 @@ class Dispatch {
   void read_splits(const at::Tensor& counts) {
     const int64_t ranks = comm_.size();
     at::Tensor all = at::empty({ranks, counts.numel()}, counts.options());
-    comm_.all_gather_into_tensor(all, counts);
+    comm_.sizes().all_gather_into_tensor(all, counts);
     const at::Tensor rows = all.to(at::kCPU).view({ranks, ranks, local_experts_});  // [source, owner, its expert]
     const at::Tensor by_owner = rows.sum(2);
     splits_ = {host_list(by_owner.select(0, comm_.rank())), host_list(by_owner.select(1, comm_.rank()))};

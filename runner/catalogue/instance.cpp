@@ -91,6 +91,7 @@ Instance make_instance(const Problem& problem, std::string_view size, const Over
     instance.tolerances[output.name] = setting.tolerance(output, spec, environment);
   }
   instance.groups = setting.groups(spec, rank);
+  instance.controls = setting.controls(spec, environment);
   instance.overrides_params = !spec.params.empty();
   return instance;
 }

@@ -222,6 +222,7 @@ struct Instance {
   std::map<std::string, DrawInstance> draws;    ///< by input name
   std::map<std::string, Tolerance> tolerances;  ///< by output name
   std::vector<GroupInstance> groups;            ///< of this rank; groups[0] is "world"
+  std::vector<const ControlSpec*> controls;     ///< that are right in this case on this rank
   bool overrides_params = false;                ///< this case needs a setup of its own
 };
 

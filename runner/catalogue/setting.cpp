@@ -301,10 +301,19 @@ void Setting::evaluate_all(const CaseSpec& spec) {
     for (const TensorSpec& input : problem_.inputs) draw(input, spec, here);
     for (const TensorSpec& output : problem_.outputs) tolerance(output, spec, here);
     groups(spec, rank);
-    for (const ControlSpec& control : problem_.controls) {
-      about("control " + control.control, [&] { evaluator_.condition(control.when, here.variables); });
-    }
+    controls(spec, here);
   }
+}
+
+std::vector<const ControlSpec*> Setting::controls(const CaseSpec& spec, const Environment& environment) {
+  std::vector<const ControlSpec*> right;
+  for (const ControlSpec& control : problem_.controls) {
+    about("control " + control.control, [&] {
+      const bool holds = evaluator_.condition(control.when, environment.variables);
+      if (holds && (control.case_name.empty() || control.case_name == spec.name)) right.push_back(&control);
+    });
+  }
+  return right;
 }
 
 std::string Setting::why_illegal(const CaseSpec& spec) {

@@ -33,6 +33,7 @@ class Setting {
   DrawInstance draw(const TensorSpec& input, const CaseSpec& spec, const Environment& environment);
   Tolerance tolerance(const TensorSpec& output, const CaseSpec& spec, const Environment& environment);
   std::vector<GroupInstance> groups(const CaseSpec& spec, int rank);
+  std::vector<const ControlSpec*> controls(const CaseSpec& spec, const Environment& environment);  ///< right there
   std::vector<PhaseInstance> phases();
   /// Elements to allocate by (name, index in its list): the maximum over ranks and over the cases that share the
   /// parameters.

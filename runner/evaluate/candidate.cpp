@@ -2,8 +2,10 @@
 #include "evaluate/candidate.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/error.h"
+#include "evaluate/controls.h"
 
 namespace pkb {
 namespace {
@@ -52,11 +54,35 @@ std::vector<Candidate> samples_in(const std::string& label, const fs::path& fold
   return found;
 }
 
+constexpr std::string_view kControl = "control:";
+
+bool names_controls(const std::string& option) {
+  return option.starts_with(kControl);
+}
+
+std::vector<std::string> controls_in(const std::string& option) {
+  const std::string list = option.substr(kControl.size());
+  if (list == "all") return control_names();
+  std::vector<std::string> names;
+  std::istringstream parts(list);
+  for (std::string name; std::getline(parts, name, ',');) {
+    control_named(name);  // or throws
+    names.push_back(name);
+  }
+  if (names.empty()) throw UsageError("--candidate control: needs a name after the colon, or 'all'");
+  return names;
+}
+
 }  // namespace
 
 std::vector<Candidate> candidates_for(const Problem& problem, const std::string& option, DeviceKind device,
                                       const Resources& resources) {
   if (option == "none") return {{"none", "", {}, {}}};
+  if (names_controls(option)) {
+    std::vector<Candidate> controls;
+    for (const std::string& name : controls_in(option)) controls.push_back({"control:" + name, name, {}, {}, name});
+    return controls;
+  }
   if (option == "shipped") {
     const fs::path file = resources.shipped_candidate(problem, device);
     if (file.empty()) return {{option, "", {}, why_none_is_shipped(problem, device, resources)}};
@@ -77,10 +103,11 @@ std::vector<Candidate> candidates_for(const Problem& problem, const std::string&
 
 void check_candidate_option(const std::string& option, const std::vector<const Problem*>& selected) {
   if (option == "none" || option == "shipped") return;
+  if (names_controls(option)) return static_cast<void>(controls_in(option));
   const fs::path given(option);
   if (!fs::exists(given)) {
     throw UsageError("--candidate " + option +
-                     ": no such file or folder (give a .cu, a .so, a folder, 'shipped' or 'none')");
+                     ": no such file or folder (give a .cu, a .so, a folder, 'shipped', 'none' or 'control:NAME')");
   }
   if (fs::is_directory(given)) return;
   if (!is_sample(given)) throw UsageError("--candidate " + option + ": neither a .cu nor a .so file nor a folder");

@@ -2,8 +2,10 @@
 #include "evaluate/correctness.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -11,19 +13,12 @@
 #include "core/error.h"
 #include "evaluate/order.h"
 #include "evaluate/room.h"
+#include "evaluate/trials.h"
 
 namespace pkb {
 namespace {
 
 constexpr std::chrono::seconds kReferenceLimit{600};
-
-/// Which case each trial runs: all cases at least once, in turn.
-std::vector<int> plan_trials(const std::vector<int>& cases, int trials) {
-  std::vector<int> plan;
-  const std::size_t count = std::max<std::size_t>(static_cast<std::size_t>(trials), cases.size());
-  for (std::size_t i = 0; i < count; ++i) plan.push_back(cases[i % cases.size()]);
-  return plan;
-}
 
 struct Finding {
   std::string what;  ///< empty: all is well
@@ -77,7 +72,7 @@ std::string describe(const Finding& finding, int rank, const Instance& instance,
 Finding inspect(Job& job, Slab& slab, const Instance& instance, int slot, CorrectnessReport& report) {
   Finding finding;
   finding.detail.call = slot;
-  Slab::Errors errors;
+  OutputErrors errors;
   if (!slab.inputs_intact(instance, job.reference, slot, finding.detail)) {
     finding.what = "the candidate changed its input";
   } else if (!slab.outputs_match(instance, job.reference, slot, finding.detail, errors)) {
@@ -145,15 +140,6 @@ std::string disagreement(const Instance& instance, const std::vector<nlohmann::j
   return {};
 }
 
-Instance instance_of(Job& job, const Problem& problem, const std::string& size, const Overrides& overrides,
-                     int case_index) {
-  return make_instance(problem, size, overrides, job.team.size(), job.team.rank(), case_index);
-}
-
-void make_draws(Job& job, const Instance& instance, int64_t first, int count) {
-  together(job.team, [&] { job.reference.make_draws(instance, first, count); });
-}
-
 /// Orders and delays come from the seed, so that a run can be repeated, and the candidate cannot foresee them.
 std::mt19937_64 random_of(const Job& job, int trial, int rank) {
   std::seed_seq sequence{job.seed, job.seed >> 32, static_cast<uint64_t>(trial), static_cast<uint64_t>(rank)};
@@ -187,6 +173,69 @@ void require_own_check(Job& job, const Instance& instance, int slot) {
   for (std::size_t i = 0; i < instance.outputs.size(); ++i) answer.push_back(job.reference.expected(i).data);
   const std::string wrong = job.reference.check(slot, answer);
   if (!wrong.empty()) throw Error("the reference's answer fails its own check: " + wrong);
+}
+
+bool is_excused(const Instance& instance, const std::string& output, const std::string& control) {
+  return std::ranges::any_of(instance.controls, [&](const ControlSpec* spec) {
+    // An output that is constant anyway may well be zero.
+    return spec->output == output && (spec->control == control || (spec->control == "constant" && control == "zeros"));
+  });
+}
+
+/// What is wrong with this rank's expectations and draws of a slot; which outputs are sound here.
+struct Doubts {
+  std::map<std::string, std::string> faults;  ///< output: what is wrong
+  std::set<std::string> sound;
+  std::set<std::string> repeated, fresh;  ///< inputs
+};
+
+Doubts doubts_about(Job& job, const Instance& instance, int slot) {
+  Doubts doubts;
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
+    const TensorInstance& output = instance.outputs[i];
+    const TensorView expected = job.reference.expected(i);
+    if (!expected.present() || expected.elements() == 0) continue;
+    const auto [control, what] = job.reference.degenerate(slot, i);
+    if (what.empty() || is_excused(instance, output.name, control)) {
+      doubts.sound.insert(output.name);
+    } else {
+      doubts.faults[output.name] = what;
+    }
+  }
+  for (std::size_t i = 0; slot > 0 && i < instance.inputs.size(); ++i) {
+    const bool same = job.reference.repeats_input(slot, i);
+    (same ? doubts.repeated : doubts.fresh).insert(instance.inputs[i].name);
+  }
+  return doubts;
+}
+
+/// Collective. An expectation that a lazy kernel meets on all ranks that have it is an error of the problem's inputs, and
+/// so is an input that no rank has anew in each draw.
+void require_telling_draws(Job& job, const Instance& instance, int slot) {
+  const Doubts mine = doubts_about(job, instance, slot);
+  const nlohmann::json json{{"faults", mine.faults}, {"sound", mine.sound}, {"repeated", mine.repeated}, {"fresh", mine.fresh}};
+  std::map<std::string, std::string> faults;
+  std::set<std::string> sound, repeated, fresh;
+  for (const std::string& text : job.team.all_gather(json.dump())) {
+    const auto theirs = nlohmann::json::parse(text);
+    faults.merge(theirs.at("faults").get<std::map<std::string, std::string>>());
+    sound.merge(theirs.at("sound").get<std::set<std::string>>());
+    repeated.merge(theirs.at("repeated").get<std::set<std::string>>());
+    fresh.merge(theirs.at("fresh").get<std::set<std::string>>());
+  }
+  for (const auto& [output, what] : faults) {
+    if (sound.contains(output)) continue;
+    throw EvaluationEnded({"harness_error",
+                           "the expected output " + output + " is " + what + " in case " + instance.case_name +
+                               ": such inputs cannot tell a lazy kernel from a right one",
+                           -1,
+                           {}});
+  }
+  for (const std::string& input : repeated) {
+    if (fresh.contains(input)) continue;
+    throw EvaluationEnded(
+        {"harness_error", "input " + input + " is the same in two draws of case " + instance.case_name, -1, {}});
+  }
 }
 
 }  // namespace
@@ -262,13 +311,14 @@ CorrectnessReport check_reference(Job& job, const Problem& problem, const std::s
     const int burst = burst_that_fits(job, instance);
     make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, burst);
     Watchdog::Step step(job.watchdog, "the reference of " + problem.folder_name(), kReferenceLimit);
-    together(job.team, [&] {
-      for (int slot = 0; slot < burst; ++slot) {
+    for (int slot = 0; slot < burst; ++slot) {
+      together(job.team, [&] {
         job.reference.make_expected(slot);
         require_own_check(job, instance, slot);
-      }
-      job.reference.drop_expected();
-    });
+      });
+      require_telling_draws(job, instance, slot);
+    }
+    job.reference.drop_expected();
     ++report.trials;
   }
   return report;

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "evaluate/compile.h"
 #include "evaluate/contestant.h"
+#include "evaluate/controls.h"
 #include "evaluate/correctness.h"
 #include "evaluate/program.h"
 #include "evaluate/room.h"
@@ -95,6 +96,12 @@ class Evaluation {
     job_.free_bytes = free_bytes_of_rank(job_);
     describe_limits();
     together(job_.team, [&] { job_.reference.load(job_.resources.reference(problem())); });
+    if (!item_.candidate.control.empty()) {
+      report_ = check_control(job_, problem(), item_.size, item_.overrides, control_named(item_.candidate.control));
+      base_.trials = report_.trials;
+      rows_.push_back(base_);
+      return;
+    }
     if (item_.candidate.none()) {
       report_ = check_reference(job_, problem(), item_.size, item_.overrides);
       base_.trials = report_.trials;

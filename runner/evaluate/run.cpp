@@ -144,7 +144,9 @@ void Run::plan() {
 void Run::show_plan() const {
   for (const Item& item : plan_) {
     const std::string why = !item.skip.empty() ? item.skip : item.candidate.missing;
-    const std::string what = item.candidate.none() ? "reference only" : item.candidate.file.string();
+    const std::string what = item.candidate.none()            ? "reference only"
+                             : item.candidate.control.empty() ? item.candidate.file.string()
+                                                              : "control " + item.candidate.control;
     std::cout << item.problem->folder_name() << "  " << item.size << "  W=" << team_.size() << "  "
               << (why.empty() ? what : "skipped: " + why) << '\n';
   }

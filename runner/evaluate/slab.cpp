@@ -79,39 +79,6 @@ protocol::ScalarMessage param_message(const std::string& name, double value) {
   return scalar_message(name, value);
 }
 
-/// Integers, and what is only moved. Sums that happen to be exact (a case with whole numbers) may differ in the sign of
-/// zero.
-bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance) {
-  if (!tolerance.exact()) return false;
-  const ToleranceSpec& declared = output.spec->tolerance;
-  return !is_floating(output.dtype) || (declared.atol.empty() && declared.rtol.empty() && declared.frobenius.empty());
-}
-
-/// A raw element as a number a person can read; of a complex one the real part.
-double as_number(uint64_t bits, Dtype dtype) {
-  if (dtype == Dtype::complex64) return as_number(bits & 0xFFFF'FFFF, Dtype::fp32);
-  return with_dtype(dtype, [bits](auto type) -> double {
-    constexpr Dtype kType = decltype(type)::value;
-    const auto element = static_cast<BitsOf<kType>>(bits);
-    if constexpr (kIsInteger<kType>) {
-      return static_cast<double>(integer_value<kType>(element));
-    } else if constexpr (kType == Dtype::complex64) {
-      return 0;  // answered above
-    } else {
-      return real_value<kType>(element);
-    }
-  });
-}
-
-void describe(const Device::Comparison& comparison, const TensorInstance& tensor, MismatchDetail& detail) {
-  detail.output = tensor.name + (tensor.list_index >= 0 ? "[" + std::to_string(tensor.list_index) + "]" : "");
-  detail.index = comparison.first;
-  detail.got = as_number(comparison.got_bits, tensor.dtype);
-  detail.expected = as_number(comparison.expected_bits, tensor.dtype);
-  detail.wrong = comparison.wrong;
-  detail.elements = comparison.elements;
-}
-
 /// Names the sequence of poison bytes of a tensor; only non-floating tensors use it.
 Device::DrawKey poison_key(uint64_t seed, int slot, std::size_t index) {
   return {seed ^ 0x706f'6973'6f6eULL, static_cast<uint64_t>(index), static_cast<uint64_t>(slot)};
@@ -230,7 +197,7 @@ bool Slab::inputs_intact(const Instance& instance, const ReferenceSide& referenc
 }
 
 bool Slab::outputs_match(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail,
-                         Errors& errors) {
+                         OutputErrors& errors) {
   bool all_match = true;
   for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
     const TensorInstance& output = instance.outputs[i];
@@ -252,31 +219,12 @@ bool Slab::outputs_match(const Instance& instance, const ReferenceSide& referenc
     }
     if (expected.elements() == 0 || output.spec->left_to_check) continue;
     MismatchDetail here = detail;
-    const bool matches = output_matches(output, instance.tolerances.at(output.name), expected,
+    const bool matches = output_matches(device_, stream_, output, instance.tolerances.at(output.name), expected,
                                         base_ + layout_.output(slot, i), here, errors);
     if (!matches && all_match) detail = here;
     all_match = all_match && matches;
   }
   return all_match;
-}
-
-bool Slab::output_matches(const TensorInstance& output, const Tolerance& tolerance, const TensorView& expected,
-                          const void* got, MismatchDetail& detail, Errors& errors) {
-  const int64_t elements = expected.elements();
-  Device::CompareRule rule{tolerance.atol, tolerance.rtol, is_bit_for_bit(output, tolerance)};
-  if (tolerance.atol_in_rms) {
-    const auto sums = device_.compare(expected.data, expected.data, output.dtype, elements, {}, stream_);
-    rule.atol *= std::sqrt(sums.squares_expected / static_cast<double>(elements));
-  }
-  const auto comparison = device_.compare(got, expected.data, output.dtype, elements, rule, stream_);
-  errors.max_absolute = std::max(errors.max_absolute, comparison.max_absolute);
-  errors.max_relative = std::max(errors.max_relative, comparison.max_relative);
-  const bool too_far =
-      tolerance.frobenius > 0 &&
-      !(comparison.squares_difference <= tolerance.frobenius * tolerance.frobenius * comparison.squares_expected);
-  if (comparison.wrong == 0 && !too_far) return true;
-  describe(comparison, output, detail);
-  return false;
 }
 
 std::vector<const void*> Slab::outputs(const Instance& instance, int slot) const {

@@ -10,6 +10,7 @@
 
 #include "catalogue/problem.h"
 #include "device/device.h"
+#include "evaluate/compare_output.h"
 #include "reference/reference_side.h"
 #include "results/row.h"
 #include "worker/protocol.h"
@@ -63,20 +64,15 @@ class Slab {
   /// Are the inputs still as drawn? The mismatch names the first that is not.
   bool inputs_intact(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail);
 
-  struct Errors {
-    double max_absolute = 0, max_relative = 0;
-  };
   /// Compares the outputs of a slot with the reference's current expected outputs.
   bool outputs_match(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail,
-                     Errors& errors);
+                     OutputErrors& errors);
   /// Where the outputs of a slot are, by index into instance.outputs; null: absent.
   std::vector<const void*> outputs(const Instance& instance, int slot) const;
   /// Hash of one output's bytes, for cross-rank agreement: as many as are expected now.
   uint64_t hash_output(const ReferenceSide& reference, int slot, std::size_t index);
 
  private:
-  bool output_matches(const TensorInstance& output, const Tolerance& tolerance, const TensorView& expected,
-                      const void* got, MismatchDetail& detail, Errors& errors);
   Device& device_;
   Stream stream_;
   SlabLayout layout_;

@@ -20,8 +20,8 @@ struct TimingPlan {
   bool l2_warm = false;
 };
 
-/// As many slots as the iterations and their lead-in have draws when they fit a tenth of the free memory, else the largest
-/// number from 2 up that does (1 for a giant).
+/// As many slots as the iterations and their lead-in have draws when they fit a tenth of the free memory, else the
+/// largest number from 2 up that does (1 for a giant).
 int slots_that_fit(Job& job, const Instance& instance, int iterations);
 
 struct TimingResult {

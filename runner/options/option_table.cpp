@@ -201,8 +201,8 @@ void add_device(std::vector<OptionSpec>& table, const Options& defaults) {
   add(kRunner, "candidate", '\0', "PATH",
       fmt::format("what is judged: a folder of NN_name/ folders in which every .cu or "
                   ".so is a sample, or one file together with one --problem; shipped: the ones that come with pkb; "
-                  "none: the references "
-                  "alone (default {})",
+                  "none: the references alone; control:NAME,... or control:all: answers that must be found wrong, made "
+                  "by the trusted side (default {})",
                   defaults.candidate),
       text(&Options::candidate), value_of(&Options::candidate));
   add(kRunner, "profile", '\0', "NAME",

@@ -10,6 +10,8 @@
 
 #include "core/error.h"
 #include "reference/backend.h"
+#include "reference/comm_deaf.h"
+#include "reference/controls.h"
 #include "reference/draws.h"
 #include "reference/expected.h"
 #include "reference/library.h"
@@ -101,7 +103,7 @@ struct ReferenceSide::State {
   std::unique_ptr<Library> library;
   Instance instance;
   std::vector<Slot> slots;
-  std::vector<at::Tensor> expected;
+  std::vector<at::Tensor> expected, control;
   std::string captured_baseline;
   CallTimer timer;
 };
@@ -191,8 +193,72 @@ std::string ReferenceSide::check(int slot, const std::vector<const void*>& outpu
   return wrong;
 }
 
+void ReferenceSide::make_control(Control control, int slot, int unheard) {
+  State& state = *state_;
+  const c10::InferenceMode no_gradients;
+  const int other = (slot + 1) % slots();
+  const auto answer = [&](ReferenceFunction run, int of, Comm& comm) {
+    return expected_outputs(state.instance, run, state.slot(of), comm, state.backend->device());
+  };
+  const ReferenceFunction baseline = state.library->baseline(baselines().front());
+  const auto deaf_answer = [&](int missing) {
+    DeafComm comm(state.groups->world(), state.instance.groups, state.instance.groups.front().members, missing);
+    return answer(baseline, slot, comm);
+  };
+  switch (control) {
+    case Control::reference:
+      state.control = answer(baseline, slot, state.groups->world());
+      break;
+    case Control::zeros:
+    case Control::ones:
+      state.control = filled_like(state.expected, control == Control::ones ? 1 : 0);
+      break;
+    case Control::input:
+      state.control = inputs_as_outputs(state.instance, state.slot(slot), state.expected);
+      break;
+    case Control::stale:
+      state.control = answer(state.library->answer(), other, state.groups->world());
+      break;
+    case Control::mute:
+      state.control = deaf_answer(DeafComm::kEverybodyElse);
+      break;
+    case Control::partial:
+      state.control = deaf_answer(unheard);
+      break;
+    case Control::one_off:
+      state.control = off_by_one_element(state.instance, state.expected, static_cast<uint64_t>(slot));
+      break;
+  }
+  for (std::size_t i = 0; i < state.control.size(); ++i) {
+    at::Tensor& tensor = state.control[i];
+    if (tensor.defined() && state.expected[i].defined() && state.expected[i].is_pinned()) tensor = tensor.pin_memory();
+  }
+  state.device.synchronize(state.backend->stream());
+}
+
+TensorView ReferenceSide::control(std::size_t index) const {
+  return view_of(state_->control.at(index), state_->instance.outputs.at(index));
+}
+
+ReferenceSide::Degenerate ReferenceSide::degenerate(int slot, std::size_t index) const {
+  const c10::InferenceMode no_gradients;
+  const TensorInstance& output = state_->instance.outputs.at(index);
+  const at::Tensor& expected = state_->expected.at(index);
+  if (!expected.defined() || expected.dim() == 0 || expected.numel() < 2 || output.host) return {};
+  return degeneracy_of(state_->instance, state_->slot(slot), expected);
+}
+
+bool ReferenceSide::repeats_input(int slot, std::size_t index) const {
+  const c10::InferenceMode no_gradients;
+  const TensorInstance& input = state_->instance.inputs.at(index);
+  const at::Tensor& tensor = state_->slot(slot).tensors.at(index);
+  if (input.spec->constant || input.host || !tensor.defined() || tensor.dim() == 0 || tensor.numel() == 0) return false;
+  return same_bytes(tensor, state_->slot(slot - 1).tensors.at(index));
+}
+
 void ReferenceSide::drop_expected() {
   const c10::InferenceMode no_gradients;
+  state_->control.clear();
   for (const at::Tensor& tensor : state_->expected) {
     if (tensor.defined()) tensor.zero_();
   }

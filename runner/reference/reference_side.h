@@ -31,6 +31,18 @@ struct ReferenceOptions {
   bool ranks_share_gpus = false;  ///< then references communicate through MPI, staged through the host
 };
 
+/// Answers that must be found wrong, but for `reference`: it again, by its first baseline.
+enum class Control {
+  reference,
+  zeros,
+  ones,
+  input,    ///< the bytes of the inputs, repeated
+  stale,    ///< the answer to another draw
+  mute,     ///< the reference, with a Comm in which no other rank's data arrive
+  partial,  ///< the same, but one rank's data alone are missing
+  one_off,  ///< one element of each output off by three times its tolerance, or by one bit
+};
+
 /// All calls but the getters are collective over the team unless said otherwise.
 class ReferenceSide {
  public:
@@ -62,6 +74,19 @@ class ReferenceSide {
   /// nothing. `outputs` by index into instance.outputs, of the expected outputs' shapes and as declared in memory,
   /// which the device can address; null: absent. The expected outputs are current.
   std::string check(int slot, const std::vector<const void*>& outputs);
+
+  /// A control's answer on a slot, whose expected outputs are current; kept until they are dropped. `unheard`: the
+  /// world rank whose data are missing for `partial`.
+  void make_control(Control control, int slot, int unheard);
+  TensorView control(std::size_t index) const;  ///< index into instance.outputs
+  /// Why an expected output cannot tell a right answer from a lazy one: the control (zeros, constant, nan, input) and
+  /// what it is. Both empty: it can. Not collective.
+  struct Degenerate {
+    std::string control, what;
+  };
+  Degenerate degenerate(int slot, std::size_t index) const;
+  /// Is an input of the slot the same as in the slot before, where it should not be? Not collective.
+  bool repeats_input(int slot, std::size_t index) const;
 
   /// Times one baseline over slots in this order. burst, each, isolated, graph and warm_up as for candidates; outputs
   /// are dropped as a program would drop them. The last slot's inputs of in-place problems are restored outside the

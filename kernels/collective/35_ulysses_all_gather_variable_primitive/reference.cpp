@@ -12,7 +12,7 @@ namespace {
 std::vector<int64_t> lengths(const at::Tensor& x, int64_t axis, pkb::Comm& comm) {
   const at::Tensor shape = at::tensor(x.sizes(), at::TensorOptions().dtype(at::kLong)).to(x.device());
   at::Tensor shapes = at::empty({comm.size(), x.dim()}, shape.options());
-  comm.all_gather_into_tensor(shapes, shape);
+  comm.sizes().all_gather_into_tensor(shapes, shape);
   const at::Tensor on_axis = shapes.cpu().select(1, axis).contiguous();
   return {on_axis.const_data_ptr<int64_t>(), on_axis.const_data_ptr<int64_t>() + comm.size()};
 }

@@ -34,12 +34,12 @@ struct Hop {
 Hop sample(const at::Tensor& source, int64_t fanout, const Graph& graph, pkb::Comm& comm) {
   const auto [order, counts] = pkb::group_by_owner(graph.node_to_rank.index_select(0, source), comm.size());
   const pkb::Splits requests = pkb::exchange_counts(counts, comm);
-  const at::Tensor asked = pkb::exchange_rows(source.index_select(0, order), requests, comm);
+  const at::Tensor asked = pkb::exchange_rows(source.index_select(0, order), requests, comm.sizes());
 
   const at::Tensor begin = graph.colptr.index_select(0, asked);
   at::Tensor served = graph.colptr.index_select(0, asked + 1) - begin;
   if (fanout >= 0) served.clamp_max_(fanout);
-  const at::Tensor picked = pkb::exchange_rows(served, requests.back(), comm);
+  const at::Tensor picked = pkb::exchange_rows(served, requests.back(), comm.sizes());
   const std::vector<int64_t> sizes =
       pkb::host_list(at::cat({piece_sums(served, requests.received), piece_sums(picked, requests.sent)}));
   const auto middle = sizes.begin() + comm.size();

@@ -23,7 +23,7 @@ at::Tensor gather_rows(const at::Tensor& own, const std::vector<int64_t>& rows, 
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor &own_positive = in["local_pos_scores"], &own_negative = in["local_neg_scores"];
   at::Tensor counts = at::empty({comm.size()}, own_positive.options().dtype(at::kLong));
-  comm.all_gather_into_tensor(counts, at::full({1}, own_positive.size(0), counts.options()));
+  comm.sizes().all_gather_into_tensor(counts, at::full({1}, own_positive.size(0), counts.options()));
   const std::vector<int64_t> rows = pkb::host_list(counts);
 
   const at::Tensor positive = gather_rows(own_positive, rows, comm).sigmoid_();

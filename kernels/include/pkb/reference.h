@@ -92,6 +92,10 @@ class Comm {
 
   virtual void barrier() = 0;
 
+  /// This communicator, for counts and addresses that later exchanges depend on. Controls that take data away (`mute`)
+  /// leave what goes through it alone, so that the ranks stay in step.
+  virtual Comm& sizes() { return *this; }
+
   /// The group of this name that this rank is in ("world" is the whole team). Throws pkb::Error for an unknown name.
   virtual Comm& group(std::string_view name) = 0;
 };

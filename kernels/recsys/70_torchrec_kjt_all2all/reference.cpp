@@ -46,7 +46,7 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor values_sent = values_by_owner(lengths, lengths_sent);
   const at::Tensor sizes_sent = at::stack({values_sent, at::full_like(values_sent, batch)}, 1);
   at::Tensor sizes = at::empty_like(sizes_sent);
-  comm.all_to_all_single(sizes, sizes_sent);
+  comm.sizes().all_to_all_single(sizes, sizes_sent);
   const at::Tensor stride_per_rank = sizes.select(1, 1).contiguous();
   const at::Tensor on_host = at::stack({values_sent, sizes.select(1, 0), stride_per_rank}).to(at::kCPU);
   const pkb::Splits value_splits{pkb::host_list(on_host[0]), pkb::host_list(on_host[1])};
