@@ -19,4 +19,10 @@ int64_t TensorInstance::elements() const {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }
 
+bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance) {
+  if (!tolerance.exact()) return false;
+  const ToleranceSpec& declared = output.spec->tolerance;
+  return !is_floating(output.dtype) || (declared.atol.empty() && declared.rtol.empty() && declared.frobenius.empty());
+}
+
 }  // namespace pkb

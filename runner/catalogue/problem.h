@@ -189,6 +189,10 @@ struct Tolerance {
   bool operator==(const Tolerance&) const = default;
 };
 
+/// Integers, and what is only moved. Sums that happen to be exact (a case with whole numbers) may differ in the sign of
+/// zero.
+bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance);
+
 /// A draw with evaluated arguments.
 struct DrawInstance {
   std::string kind;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "core/error.h"
+#include "core/log.h"
 #include "evaluate/order.h"
 
 namespace pkb {
@@ -106,16 +108,46 @@ std::vector<uint64_t> hash_agreeing_outputs(Slab& slab, const Instance& instance
   return hashes;
 }
 
+/// The first call of a trial: case.trial0.rank1.pt. `slab` is null where there is no candidate. The expected outputs
+/// are current. Returns why it could not be written, for `fail_after`: the other ranks are waiting in the reference's
+/// next run, so this is no place to throw.
+std::string dump_call(const Job& job, Slab* slab, const Instance& instance, int trial,
+                      const std::filesystem::path& folder) {
+  DumpDetails details{.trial = trial, .draw = int64_t{trial} * kBurst, .actual = {}, .rows = {}};
+  for (std::size_t i = 0; slab && i < instance.outputs.size(); ++i) {
+    details.actual.push_back(slab->output(instance, 0, i));
+    details.rows.push_back(slab->reported_rows(0, i));
+  }
+  const std::string name =
+      instance.case_name + ".trial" + std::to_string(trial) + ".rank" + std::to_string(instance.rank) + ".pt";
+  try {
+    std::filesystem::create_directories(folder);
+    job.reference.dump(folder / name, 0, details);
+  } catch (const std::exception& error) {
+    log::error(error.what());  // the table cuts it to a line
+    return error.what();
+  }
+  return {};
+}
+
+void fail_after(const std::string& failure) {
+  if (!failure.empty()) throw Error(failure);
+}
+
 /// The runs of the reference communicate: all ranks must come through here together.
-Inspection inspect_all(Job& job, Slab& slab, const Instance& instance, int slots, CorrectnessReport& report) {
+Inspection inspect_all(Job& job, Slab& slab, const Instance& instance, int slots, int trial, CorrectnessReport& report,
+                       const std::filesystem::path& dumps) {
   Inspection inspection;
+  std::string failure;
   for (int slot = 0; slot < slots; ++slot) {
     job.reference.make_expected(slot);
+    if (slot == 0 && !dumps.empty()) failure = dump_call(job, &slab, instance, trial, dumps);
     const Finding finding = inspect(job, slab, instance, slot, report);
     if (inspection.finding.what.empty()) inspection.finding = finding;
     inspection.hashes.push_back(hash_agreeing_outputs(slab, instance, slot));
   }
   job.reference.drop_expected();
+  fail_after(failure);
   return inspection;
 }
 
@@ -166,23 +198,24 @@ std::vector<int64_t> burst_delays(const Job& job, int trial) {
   return delays;
 }
 
-void run_trial(Job& job, Contestant& contestant, const Instance& instance, int trial, CorrectnessReport& report) {
+void run_trial(Job& job, Contestant& contestant, const Instance& instance, int trial, CorrectnessReport& report,
+               const std::filesystem::path& dumps) {
   make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, kBurst);
   contestant.load_draws(instance);
   std::mt19937_64 random = random_of(job, trial, -1);  // the same on all ranks: calls are collective
   contestant.run(shuffled_order(kBurst, kBurst, random), burst_delays(job, trial));
-  check_slots(job, contestant, instance, kBurst, trial, report);
+  check_slots(job, contestant, instance, kBurst, trial, report, dumps);
   ++report.trials;
 }
 
 }  // namespace
 
 void check_slots(Job& job, Contestant& contestant, const Instance& instance, int slots, int trial,
-                 CorrectnessReport& report) {
+                 CorrectnessReport& report, const std::filesystem::path& dumps) {
   Inspection mine;
   {
     Watchdog::Step step(job.watchdog, "the reference of " + instance.problem->folder_name(), kReferenceLimit);
-    together(job.team, [&] { mine = inspect_all(job, contestant.slab(), instance, slots, report); });
+    together(job.team, [&] { mine = inspect_all(job, contestant.slab(), instance, slots, trial, report, dumps); });
   }
   auto contribution = to_json(mine.finding);
   contribution["hashes"] = mine.hashes;
@@ -215,7 +248,7 @@ void check_slots(Job& job, Contestant& contestant, const Instance& instance, int
 }
 
 CorrectnessReport check(Job& job, Contestant& contestant, const Problem& problem, const std::string& size,
-                        const Overrides& overrides, int slots) {
+                        const Overrides& overrides, int slots, const std::filesystem::path& dumps) {
   CorrectnessReport report;
   const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
   // Cases with parameters of their own come last, each with its own set-up.
@@ -227,19 +260,19 @@ CorrectnessReport check(Job& job, Contestant& contestant, const Problem& problem
       own_setup.emplace_back(static_cast<int>(trial), plan[trial]);
       continue;
     }
-    run_trial(job, contestant, instance, static_cast<int>(trial), report);
+    run_trial(job, contestant, instance, static_cast<int>(trial), report, dumps);
   }
   for (const auto& [trial, case_index] : own_setup) {
     const Instance instance = instance_of(job, problem, size, overrides, case_index);
     contestant.set_up(instance, kBurst);
-    run_trial(job, contestant, instance, trial, report);
+    run_trial(job, contestant, instance, trial, report, dumps);
     report.default_set_up = false;
   }
   return report;
 }
 
-CorrectnessReport check_reference(Job& job, const Problem& problem, const std::string& size,
-                                  const Overrides& overrides) {
+CorrectnessReport check_reference(Job& job, const Problem& problem, const std::string& size, const Overrides& overrides,
+                                  const std::filesystem::path& dumps) {
   CorrectnessReport report;
   const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
   for (std::size_t trial = 0; trial < plan.size(); ++trial) {
@@ -247,8 +280,13 @@ CorrectnessReport check_reference(Job& job, const Problem& problem, const std::s
     make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, kBurst);
     Watchdog::Step step(job.watchdog, "the reference of " + problem.folder_name(), kReferenceLimit);
     together(job.team, [&] {
-      for (int slot = 0; slot < kBurst; ++slot) job.reference.make_expected(slot);
+      std::string failure;
+      for (int slot = 0; slot < kBurst; ++slot) {
+        job.reference.make_expected(slot);
+        if (slot == 0 && !dumps.empty()) failure = dump_call(job, nullptr, instance, static_cast<int>(trial), dumps);
+      }
       job.reference.drop_expected();
+      fail_after(failure);
     });
     ++report.trials;
   }

@@ -84,14 +84,6 @@ protocol::ScalarMessage param_message(const std::string& name, double value) {
   return scalar_message(name, whole ? Scalar(static_cast<int64_t>(value)) : Scalar(value));
 }
 
-/// Integers, and what is only moved. Sums that happen to be exact (a case with whole numbers) may differ in the sign of
-/// zero.
-bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance) {
-  if (!tolerance.exact()) return false;
-  const ToleranceSpec& declared = output.spec->tolerance;
-  return !is_floating(output.dtype) || (declared.atol.empty() && declared.rtol.empty() && declared.frobenius.empty());
-}
-
 /// A raw element as a number a person can read; of a complex one the real part.
 double as_number(uint64_t bits, Dtype dtype) {
   if (dtype == Dtype::complex64) return as_number(bits & 0xFFFF'FFFF, Dtype::fp32);
@@ -230,9 +222,7 @@ bool Slab::outputs_match(const Instance& instance, const ReferenceSide& referenc
     const TensorView expected = reference.expected(i);
     if (!expected.present()) continue;
     if (layout_.rows(slot, i) >= 0) {
-      int64_t rows = -1;
-      device_.copy(&rows, base_ + layout_.rows(slot, i), sizeof rows, stream_);
-      synchronize();
+      const int64_t rows = reported_rows(slot, i);
       const int64_t expected_rows = expected.shape.empty() ? 0 : expected.shape[0];
       if (rows != expected_rows && all_match) {
         detail.output = output.name + ".rows";
@@ -270,6 +260,27 @@ bool Slab::output_matches(const TensorInstance& output, const Tolerance& toleran
   if (comparison.wrong == 0 && !too_far) return true;
   describe(comparison, output, detail);
   return false;
+}
+
+int64_t Slab::reported_rows(int slot, std::size_t index) {
+  if (layout_.rows(slot, index) < 0) return -1;
+  int64_t rows = -1;
+  device_.copy(&rows, base_ + layout_.rows(slot, index), sizeof rows, stream_);
+  synchronize();
+  return rows;
+}
+
+TensorView Slab::output(const Instance& instance, int slot, std::size_t index) {
+  const TensorInstance& output = instance.outputs[index];
+  TensorView view{.data = output.present ? base_ + layout_.output(slot, index) : nullptr,
+                  .dtype = output.dtype,
+                  .shape = output.shape};
+  if (!output.dynamic || view.shape.empty()) return view;
+  view.shape[0] = 1;
+  const int64_t most = output.capacity / std::max<int64_t>(view.elements(), 1);
+  const int64_t rows = reported_rows(slot, index);
+  view.shape[0] = rows >= 0 && rows <= most ? rows : most;
+  return view;
 }
 
 uint64_t Slab::hash_output(const Instance& instance, int slot, std::size_t index) {

@@ -66,6 +66,10 @@ class Slab {
   /// Compares the outputs of a slot with the reference's current expected outputs.
   bool outputs_match(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail,
                      Errors& errors);
+  /// What lies in the slab now: with the rows the candidate reported, or all there is room for when these cannot be.
+  TensorView output(const Instance& instance, int slot, std::size_t index);
+  /// Of a dynamic output, as the candidate left it; -1 for others.
+  int64_t reported_rows(int slot, std::size_t index);
   /// Hash of one output's bytes, for cross-rank agreement.
   uint64_t hash_output(const Instance& instance, int slot, std::size_t index);
 

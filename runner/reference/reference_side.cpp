@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "reference/backend.h"
 #include "reference/draws.h"
+#include "reference/dump.h"
 #include "reference/expected.h"
 #include "reference/library.h"
 #include "reference/tensors.h"
@@ -69,6 +70,14 @@ struct ReferenceSide::State {
   }
   void need_library() const {
     if (!library) throw Error("no reference is loaded");
+  }
+  /// On the CPU; undefined where absent.
+  at::Tensor copy_of(const TensorView& view) {
+    if (!view.present()) return {};
+    at::Tensor copy = at::empty(view.shape, scalar_type_of(view.dtype));
+    if (copy.numel() > 0) device.copy(copy.mutable_data_ptr(), view.data, copy.nbytes(), backend->stream());
+    device.synchronize(backend->stream());
+    return copy;
   }
   void drop_slots(std::size_t keep) {
     if (keep >= slots.size()) return;
@@ -159,6 +168,15 @@ void ReferenceSide::drop_expected() {
     if (tensor.defined()) tensor.zero_();
   }
   state_->expected.clear();
+}
+
+void ReferenceSide::dump(const std::filesystem::path& file, int slot, const DumpDetails& details) const {
+  const c10::InferenceMode no_gradients;
+  const Instance& instance = state_->instance;
+  if (state_->expected.size() != instance.outputs.size()) throw Error("no expected output has been made");
+  std::vector<at::Tensor> actual;
+  for (const TensorView& view : details.actual) actual.push_back(state_->copy_of(view));
+  write_torch_file(file, dump_of(instance, state_->slot(slot), state_->expected, actual, details));
 }
 
 protocol::TimeReply ReferenceSide::time(const std::string& baseline, const TimeRequest& request) {
