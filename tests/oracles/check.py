@@ -61,7 +61,8 @@ def half_unit(tensor):
         return torch.hypot(half_unit(tensor.real), half_unit(tensor.imag))
     bits, smallest = FORMATS[tensor.dtype]
     exponent = torch.frexp(tensor.double()).exponent - 1
-    return torch.ldexp(torch.tensor(0.5, dtype=torch.float64), exponent.clamp(min=smallest) - (bits - 1))
+    half = torch.full(tensor.shape, 0.5, dtype=torch.float64)
+    return torch.ldexp(half, exponent.clamp(min=smallest) - (bits - 1))
 
 
 def wide(tensor):
