@@ -34,4 +34,10 @@ std::vector<int64_t> TensorInstance::strides() const {
   return result;
 }
 
+bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance) {
+  if (!tolerance.exact()) return false;
+  const ToleranceSpec& declared = output.spec->tolerance;
+  return !is_floating(output.dtype) || (declared.atol.empty() && declared.rtol.empty() && declared.frobenius.empty());
+}
+
 }  // namespace pkb

@@ -95,7 +95,7 @@ struct CaseSpec {
 
 /// A control (an answer that should be wrong) that is right here, or an expectation that looks like one.
 struct ControlSpec {
-  std::string control;  ///< zeros ones constant nan input stale mute partial one_off
+  std::string control;  ///< zeros ones constant nan input stale mute partial one_off baseline
   std::string output;
   std::string case_name;  ///< empty: every case
   Expression when;        ///< over W, parameters, r and scalars; empty: always
@@ -191,6 +191,10 @@ struct Tolerance {
   bool exact() const { return atol == 0 && rtol == 0 && frobenius == 0; }
   bool operator==(const Tolerance&) const = default;
 };
+
+/// Integers, and what is only moved. Sums that happen to be exact (a case with whole numbers) may differ in the sign of
+/// zero.
+bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance);
 
 /// A draw with evaluated arguments.
 struct DrawInstance {

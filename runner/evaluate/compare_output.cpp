@@ -9,14 +9,6 @@
 namespace pkb {
 namespace {
 
-/// Integers, and what is only moved. Sums that happen to be exact (a case with whole numbers) may differ in the sign of
-/// zero.
-bool is_bit_for_bit(const TensorInstance& output, const Tolerance& tolerance) {
-  if (!tolerance.exact()) return false;
-  const ToleranceSpec& declared = output.spec->tolerance;
-  return !is_floating(output.dtype) || (declared.atol.empty() && declared.rtol.empty() && declared.frobenius.empty());
-}
-
 /// A raw element as a number a person can read; of a complex one the real part.
 double as_number(uint64_t bits, Dtype dtype) {
   if (dtype == Dtype::complex64) return as_number(bits & 0xFFFF'FFFF, Dtype::fp32);

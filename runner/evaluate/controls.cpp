@@ -24,7 +24,7 @@ struct Named {
   Control control;
 };
 constexpr std::array kControls = {
-    Named{"reference", "", Control::reference}, Named{"zeros", "zeros", Control::zeros},
+    Named{"reference", "baseline", Control::reference}, Named{"zeros", "zeros", Control::zeros},
     Named{"ones", "ones", Control::ones},       Named{"input", "input", Control::input},
     Named{"stale", "stale", Control::stale},    Named{"mute", "mute", Control::mute},
     Named{"partial", "partial", Control::partial}, Named{"one-off", "one_off", Control::one_off},
@@ -82,16 +82,16 @@ class ControlTrials {
     std::string text;
     for (const auto& [case_name, judgements] : by_case_) {
       for (const auto& [output, judgement] : judgements) {
-        if (judgement.is_wrong) append(text, output + " in case " + case_name);
+        if (judgement.is_wrong && !excuses_.contains({case_name, output})) append(text, output + " in case " + case_name);
       }
     }
     return text;
   }
   std::string excused() const {
     std::string text;
-    for (const auto& [place, why] : excuses_) {
+    for (const auto& [place, excuse] : excuses_) {
       const Judgement& judgement = by_case_.at(place.first).at(place.second);
-      if (judgement.exists && !judgement.is_wrong) append(text, place.second + " in case " + place.first + " (" + why + ")");
+      if (judgement.exists && !judgement.is_wrong) append(text, place.second + " in case " + place.first + " (" + excuse.why + ")");
     }
     return text;
   }
@@ -106,9 +106,10 @@ class ControlTrials {
   }
 
   bool is_excused(const std::string& case_name, const std::string& output, const Judgement& judgement) const {
-    if (!excuses_.contains({case_name, output})) return false;
-    // Somebody's data must matter.
-    return control_ != Control::partial || judgement.wrong_later;
+    const auto excuse = excuses_.find({case_name, output});
+    if (excuse == excuses_.end()) return false;
+    // Somebody's data must matter, unless nobody's do.
+    return control_ != Control::partial || judgement.wrong_later || excuse->second.without_peers;
   }
 
   /// One answer of the control, on all ranks.
@@ -180,24 +181,34 @@ class ControlTrials {
   void excuse(const Instance& instance) {
     std::string mine;
     for (const ControlSpec* spec : instance.controls) {
-      if (spec->control == catalogue_name(control_)) mine += spec->output + '\t' + spec->why + '\n';
+      // What needs no other rank's data does not need the last one's.
+      const bool without_peers = control_ == Control::partial && spec->control == "mute";
+      if (spec->control != catalogue_name(control_) && !without_peers) continue;
+      mine += spec->output + '\t' + (without_peers ? "1" : "0") + spec->why + '\n';
     }
     // An excuse may hold on some ranks only; one is enough, since the others must then be wrong by themselves.
     for (const std::string& theirs : job_.team.all_gather(mine)) {
       std::istringstream lines(theirs);
       for (std::string line; std::getline(lines, line);) {
         const std::size_t tab = line.find('\t');
-        excuses_.try_emplace({instance.case_name, line.substr(0, tab)}, line.substr(tab + 1));
+        Excuse& excuse = excuses_[{instance.case_name, line.substr(0, tab)}];
+        excuse.without_peers |= line[tab + 1] == '1';
+        excuse.why = line.substr(tab + 2);
       }
     }
   }
+
+  struct Excuse {
+    std::string why;
+    bool without_peers = false;  ///< partial: the output needs nobody else's data
+  };
 
   static constexpr char kAbsent = '-', kRight = 'r', kWrong = 'w';
   Job& job_;
   const Control control_;
   const Stream stream_;
   std::map<std::string, Judgements> by_case_;
-  std::map<std::pair<std::string, std::string>, std::string> excuses_;  ///< (case, output): why
+  std::map<std::pair<std::string, std::string>, Excuse> excuses_;  ///< by (case, output)
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "catalogue/catalogue.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "evaluate/order.h"
 #include "evaluate/room.h"
 #include "evaluate/trials.h"
@@ -104,11 +105,40 @@ std::vector<uint64_t> hash_agreeing_outputs(const Job& job, Slab& slab, const In
   return hashes;
 }
 
+/// The first call of a trial: case.trial0.rank1.pt. `slab` is null where there is no candidate. The expected outputs
+/// are current. Returns why it could not be written, for `fail_after`: the other ranks are waiting in the reference's
+/// next run, so this is no place to throw.
+std::string dump_call(const Job& job, Slab* slab, const Instance& instance, int trial,
+                      const std::filesystem::path& folder) {
+  DumpDetails details{.trial = trial, .draw = int64_t{trial} * kBurst, .actual = {}, .rows = {}};
+  for (std::size_t i = 0; slab && i < instance.outputs.size(); ++i) {
+    details.actual.push_back(slab->output(instance, 0, i));
+    details.rows.push_back(slab->reported_rows(0, i));
+  }
+  const std::string name =
+      instance.case_name + ".trial" + std::to_string(trial) + ".rank" + std::to_string(instance.rank) + ".pt";
+  try {
+    std::filesystem::create_directories(folder);
+    job.reference.dump(folder / name, 0, details);
+  } catch (const std::exception& error) {
+    log::error(error.what());  // the table cuts it to a line
+    return error.what();
+  }
+  return {};
+}
+
+void fail_after(const std::string& failure) {
+  if (!failure.empty()) throw Error(failure);
+}
+
 /// The runs of the reference communicate: all ranks must come through here together.
-Inspection inspect_all(Job& job, Slab& slab, const Instance& instance, int slots, CorrectnessReport& report) {
+Inspection inspect_all(Job& job, Slab& slab, const Instance& instance, int slots, int trial, CorrectnessReport& report,
+                       const std::filesystem::path& dumps) {
   Inspection inspection;
+  std::string failure;
   for (int slot = 0; slot < slots; ++slot) {
     job.reference.make_expected(slot);
+    if (slot == 0 && !dumps.empty()) failure = dump_call(job, &slab, instance, trial, dumps);
     Finding finding = inspect(job, slab, instance, slot, report);
     const std::string wrong = job.reference.check(slot, slab.outputs(instance, slot));
     if (finding.what.empty()) finding.what = wrong;
@@ -116,6 +146,7 @@ Inspection inspect_all(Job& job, Slab& slab, const Instance& instance, int slots
     inspection.hashes.push_back(hash_agreeing_outputs(job, slab, instance, slot));
   }
   job.reference.drop_expected();
+  fail_after(failure);
   return inspection;
 }
 
@@ -157,13 +188,14 @@ std::vector<int64_t> burst_delays(const Job& job, int trial, int burst) {
   return delays;
 }
 
-void run_trial(Job& job, Contestant& contestant, const Instance& instance, int trial, CorrectnessReport& report) {
+void run_trial(Job& job, Contestant& contestant, const Instance& instance, int trial, CorrectnessReport& report,
+               const std::filesystem::path& dumps) {
   const int burst = burst_that_fits(job, instance);
   make_draws(job, instance, static_cast<int64_t>(trial) * kBurst, burst);
   contestant.load_draws(instance);
   std::mt19937_64 random = random_of(job, trial, -1);  // the same on all ranks: calls are collective
   contestant.run(shuffled_order(burst, burst, random), burst_delays(job, trial, burst));
-  check_slots(job, contestant, instance, burst, trial, report);
+  check_slots(job, contestant, instance, burst, trial, report, dumps);
   ++report.trials;
 }
 
@@ -241,11 +273,11 @@ void require_telling_draws(Job& job, const Instance& instance, int slot) {
 }  // namespace
 
 void check_slots(Job& job, Contestant& contestant, const Instance& instance, int slots, int trial,
-                 CorrectnessReport& report) {
+                 CorrectnessReport& report, const std::filesystem::path& dumps) {
   Inspection mine;
   {
     Watchdog::Step step(job.watchdog, "the reference of " + instance.problem->folder_name(), kReferenceLimit);
-    together(job.team, [&] { mine = inspect_all(job, contestant.slab(), instance, slots, report); });
+    together(job.team, [&] { mine = inspect_all(job, contestant.slab(), instance, slots, trial, report, dumps); });
   }
   auto contribution = to_json(mine.finding);
   contribution["hashes"] = mine.hashes;
@@ -278,7 +310,7 @@ void check_slots(Job& job, Contestant& contestant, const Instance& instance, int
 }
 
 CorrectnessReport check(Job& job, Contestant& contestant, const Problem& problem, const std::string& size,
-                        const Overrides& overrides, int slots) {
+                        const Overrides& overrides, int slots, const std::filesystem::path& dumps) {
   CorrectnessReport report;
   const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
   // Cases with parameters of their own come last, each with its own set-up.
@@ -291,19 +323,19 @@ CorrectnessReport check(Job& job, Contestant& contestant, const Problem& problem
       own_setup.emplace_back(static_cast<int>(trial), plan[trial]);
       continue;
     }
-    run_trial(job, contestant, instance, static_cast<int>(trial), report);
+    run_trial(job, contestant, instance, static_cast<int>(trial), report, dumps);
   }
   for (const auto& [trial, case_index] : own_setup) {
     const Instance instance = instance_of(job, problem, size, overrides, case_index);
     contestant.set_up(instance, burst_that_fits(job, instance));
-    run_trial(job, contestant, instance, trial, report);
+    run_trial(job, contestant, instance, trial, report, dumps);
     report.default_set_up = false;
   }
   return report;
 }
 
-CorrectnessReport check_reference(Job& job, const Problem& problem, const std::string& size,
-                                  const Overrides& overrides) {
+CorrectnessReport check_reference(Job& job, const Problem& problem, const std::string& size, const Overrides& overrides,
+                                  const std::filesystem::path& dumps) {
   CorrectnessReport report;
   const auto plan = plan_trials(cases_of(problem, size, overrides, job.team.size()), job.options.trials);
   for (std::size_t trial = 0; trial < plan.size(); ++trial) {
@@ -314,6 +346,8 @@ CorrectnessReport check_reference(Job& job, const Problem& problem, const std::s
     for (int slot = 0; slot < burst; ++slot) {
       together(job.team, [&] {
         job.reference.make_expected(slot);
+        if (slot == 0 && !dumps.empty())
+          fail_after(dump_call(job, nullptr, instance, static_cast<int>(trial), dumps));
         require_own_check(job, instance, slot);
       });
       require_telling_draws(job, instance, slot);

@@ -87,6 +87,14 @@ class Evaluation {
  private:
   const Problem& problem() const { return *item_.problem; }
 
+  /// Samples with a name of their own have a folder of their own, as they have a name on the screen.
+  std::filesystem::path dumps() const {
+    if (job_.options.dump.empty()) return {};
+    const auto folder = job_.options.dump / problem().folder_name();
+    const bool named = !item_.candidate.none() && item_.candidate.sample != "candidate";
+    return named ? folder / item_.candidate.sample : folder;
+  }
+
   void judge() {
     for (const std::string& why : {item_.skip, item_.candidate.missing}) {
       if (!why.empty()) throw EvaluationEnded({"skipped", why, -1, {}});
@@ -103,7 +111,7 @@ class Evaluation {
       return;
     }
     if (item_.candidate.none()) {
-      report_ = check_reference(job_, problem(), item_.size, item_.overrides);
+      report_ = check_reference(job_, problem(), item_.size, item_.overrides, dumps());
       base_.trials = report_.trials;
       time_all(nullptr);
       return;
@@ -129,7 +137,7 @@ class Evaluation {
   void judge_candidate(const std::filesystem::path& module) {
     contestant_ = std::make_unique<Contestant>(job_, pool_, instance_, module, number_);
     const int slots = slots_that_fit(job_, instance_, job_.options.iterations);
-    report_ = check(job_, *contestant_, problem(), item_.size, item_.overrides, slots);
+    report_ = check(job_, *contestant_, problem(), item_.size, item_.overrides, slots, dumps());
     base_.trials = report_.trials;
     base_.setup_us = job_.team.maximum(contestant_->setup_us());
     if (!report_.default_set_up) contestant_->set_up(instance_, std::max(slots, burst_that_fits(job_, instance_)));

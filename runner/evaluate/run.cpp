@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <system_error>
 #include <thread>
 
 #include "core/log.h"
@@ -170,6 +172,23 @@ void Run::open_journal() {
   folder_ = team_.broadcast(folder);
 }
 
+void Run::make_dump_folder() {
+  if (options_.dump.empty()) return;
+  std::string refusal;
+  std::error_code error;
+  std::filesystem::create_directories(options_.dump, error);
+  if (error || access(options_.dump.c_str(), W_OK | X_OK) != 0) {
+    const std::string why = error ? error.message() : std::generic_category().message(errno);
+    refusal = "--dump " + options_.dump.string() + ": cannot make files there (" + why + "); name another folder";
+  } else if (options_.resume.empty() && !std::filesystem::is_empty(options_.dump, error)) {
+    refusal = "--dump " + options_.dump.string() + " is not empty; name a new folder";
+  }
+  // Nodes need not share the folder, but all must end together.
+  for (const std::string& text : team_.all_gather(refusal)) {
+    if (!text.empty()) throw UsageError(text);
+  }
+}
+
 RunRecord Run::record() const {
   RunRecord record = start_record(command_line_);
   record.seed = options_.seed;
@@ -192,6 +211,7 @@ RunRecord Run::record() const {
 }
 
 SweepResult Run::execute() {
+  make_dump_folder();
   open_journal();
   install_signal_handlers();
   reference_ =

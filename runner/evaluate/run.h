@@ -46,6 +46,7 @@ class Run {
   bool is_root() const { return team_.is_root(); }
   void show_plan() const;
   void open_journal();
+  void make_dump_folder();
   RunRecord record() const;
 
   const Options& options_;

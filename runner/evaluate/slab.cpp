@@ -204,9 +204,7 @@ bool Slab::outputs_match(const Instance& instance, const ReferenceSide& referenc
     const TensorView expected = reference.expected(i);
     if (!expected.present()) continue;
     if (layout_.rows(slot, i) >= 0) {
-      int64_t rows = -1;
-      device_.copy(&rows, base_ + layout_.rows(slot, i), sizeof rows, stream_);
-      synchronize();
+      const int64_t rows = reported_rows(slot, i);
       const int64_t expected_rows = expected.shape.empty() ? 0 : expected.shape[0];
       if (rows != expected_rows && all_match) {
         detail.output = output.name + ".rows";
@@ -233,6 +231,27 @@ std::vector<const void*> Slab::outputs(const Instance& instance, int slot) const
     addresses.push_back(instance.outputs[i].present ? base_ + layout_.output(slot, i) : nullptr);
   }
   return addresses;
+}
+
+int64_t Slab::reported_rows(int slot, std::size_t index) {
+  if (layout_.rows(slot, index) < 0) return -1;
+  int64_t rows = -1;
+  device_.copy(&rows, base_ + layout_.rows(slot, index), sizeof rows, stream_);
+  synchronize();
+  return rows;
+}
+
+TensorView Slab::output(const Instance& instance, int slot, std::size_t index) {
+  const TensorInstance& output = instance.outputs[index];
+  TensorView view{.data = output.present ? base_ + layout_.output(slot, index) : nullptr,
+                  .dtype = output.dtype,
+                  .shape = output.shape};
+  if (!output.dynamic || view.shape.empty()) return view;
+  view.shape[0] = 1;
+  const int64_t most = output.capacity / std::max<int64_t>(view.elements(), 1);
+  const int64_t rows = reported_rows(slot, index);
+  view.shape[0] = rows >= 0 && rows <= most ? rows : most;
+  return view;
 }
 
 uint64_t Slab::hash_output(const ReferenceSide& reference, int slot, std::size_t index) {

@@ -69,6 +69,10 @@ class Slab {
                      OutputErrors& errors);
   /// Where the outputs of a slot are, by index into instance.outputs; null: absent.
   std::vector<const void*> outputs(const Instance& instance, int slot) const;
+  /// What lies in the slab now: with the rows the candidate reported, or all there is room for when these cannot be.
+  TensorView output(const Instance& instance, int slot, std::size_t index);
+  /// Of a dynamic output, as the candidate left it; -1 for others.
+  int64_t reported_rows(int slot, std::size_t index);
   /// Hash of one output's bytes, for cross-rank agreement: as many as are expected now.
   uint64_t hash_output(const ReferenceSide& reference, int slot, std::size_t index);
 

@@ -283,6 +283,10 @@ void add_output(std::vector<OptionSpec>& table) {
   add(kRunner, "out", '\0', "DIR", "a new folder for the results (default pkb-results-<UTC time>)", path(&Options::out),
       nullptr);
   add(kRunner, "resume", '\0', "DIR", "goes on with the run whose results are in DIR", path(&Options::resume), nullptr);
+  add(kRunner, "dump", '\0', "DIR",
+      "writes the first call of every trial, a file a rank with inputs, expected and actual outputs that Python's "
+      "torch.load opens, into DIR, a new or empty folder (any folder with --resume)",
+      path(&Options::dump), nullptr);
   add(kRunner, "list", '\0', nullptr, "lists what is selected, and ends", flag(&Options::list), nullptr);
   add(kRunner, "dry-run", '\0', nullptr, "shows what would be run, and ends", flag(&Options::dry_run), nullptr);
   add(kRunner, "verbose", 'v', nullptr, "says more, on standard error", flag(&Options::verbose), nullptr);

@@ -43,6 +43,7 @@ struct Options {
   // Output.
   std::filesystem::path out;     ///< empty: default_folder(), asked by the reporting rank alone
   std::filesystem::path resume;  ///< empty: not asked for; excludes `out`
+  std::filesystem::path dump;    ///< empty: not asked for
   bool list = false, dry_run = false, verbose = false;
 
   // Misc.

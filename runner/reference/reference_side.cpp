@@ -13,6 +13,7 @@
 #include "reference/comm_deaf.h"
 #include "reference/controls.h"
 #include "reference/draws.h"
+#include "reference/dump.h"
 #include "reference/expected.h"
 #include "reference/library.h"
 #include "reference/tensors.h"
@@ -88,6 +89,16 @@ struct ReferenceSide::State {
   }
   void need_library() const {
     if (!library) throw Error("no reference is loaded");
+  }
+  /// On the CPU; undefined where absent.
+  at::Tensor copy_of(const TensorView& view, const TensorInstance& declared) {
+    if (!view.present()) return {};
+    const bool as_declared = view.shape == declared.shape;
+    at::Tensor copy = as_declared ? at::empty_strided(view.shape, declared.strides(), scalar_type_of(view.dtype))
+                                  : at::empty(view.shape, scalar_type_of(view.dtype));
+    if (copy.numel() > 0) device.copy(copy.mutable_data_ptr(), view.data, copy.nbytes(), backend->stream());
+    device.synchronize(backend->stream());
+    return copy;
   }
   void drop_slots(std::size_t keep) {
     if (keep >= slots.size()) return;
@@ -263,6 +274,17 @@ void ReferenceSide::drop_expected() {
     if (tensor.defined()) tensor.zero_();
   }
   state_->expected.clear();
+}
+
+void ReferenceSide::dump(const std::filesystem::path& file, int slot, const DumpDetails& details) const {
+  const c10::InferenceMode no_gradients;
+  const Instance& instance = state_->instance;
+  if (state_->expected.size() != instance.outputs.size()) throw Error("no expected output has been made");
+  std::vector<at::Tensor> actual;
+  for (std::size_t i = 0; i < details.actual.size(); ++i) {
+    actual.push_back(state_->copy_of(details.actual[i], instance.outputs[i]));
+  }
+  write_torch_file(file, dump_of(instance, state_->slot(slot), state_->expected, actual, details));
 }
 
 protocol::TimeReply ReferenceSide::time(const std::string& baseline, const TimeRequest& request) {

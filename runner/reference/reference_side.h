@@ -26,6 +26,14 @@ struct TensorView {
   bool present() const { return data != nullptr; }
 };
 
+/// What a dump holds beside the inputs and the expected outputs of a slot.
+struct DumpDetails {
+  int trial = 0;
+  int64_t draw = 0;
+  std::vector<TensorView> actual;  ///< by index into instance.outputs; empty: there is no candidate
+  std::vector<int64_t> rows;       ///< likewise, as the candidate reported; -1: the output is not dynamic
+};
+
 struct ReferenceOptions {
   uint64_t seed = 1;
   bool ranks_share_gpus = false;  ///< then references communicate through MPI, staged through the host
@@ -69,6 +77,9 @@ class ReferenceSide {
   void make_expected(int slot);
   TensorView expected(std::size_t index) const;  ///< index into instance.outputs
   void drop_expected();                          ///< scrubs and frees
+  /// Writes a slot and the current expected outputs as a file for Python's torch.load, see docs/results.md. Not
+  /// collective. Throws Error naming the file.
+  void dump(const std::filesystem::path& file, int slot, const DumpDetails& details) const;
 
   /// What the reference's own check finds wrong with a slot's outputs, beside the comparison of elements; empty:
   /// nothing. `outputs` by index into instance.outputs, of the expected outputs' shapes and as declared in memory,

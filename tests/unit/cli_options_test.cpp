@@ -45,7 +45,7 @@ TEST(Options, Defaults) {
   EXPECT_THAT(options.timing, ElementsAre("stream"));
   EXPECT_EQ(options.io, "private");
   EXPECT_EQ(options.timeout_s, 60);
-  EXPECT_TRUE(options.out.empty() && options.resume.empty() && options.catalogue.empty());
+  EXPECT_TRUE(options.out.empty() && options.resume.empty() && options.dump.empty() && options.catalogue.empty());
   EXPECT_FALSE(options.list || options.dry_run || options.verbose || options.skew || options.multicast ||
                options.help || options.version);
 }
@@ -86,6 +86,8 @@ TEST(Options, EveryOptionReachesItsField) {
                                  "18446744073709551615",
                                  "--out",
                                  "o",
+                                 "--dump",
+                                 "d",
                                  "--list",
                                  "--dry-run",
                                  "--timeout",
@@ -115,6 +117,7 @@ TEST(Options, EveryOptionReachesItsField) {
   EXPECT_EQ(options.io, "symmetric");
   EXPECT_EQ(options.seed, 18446744073709551615u);
   EXPECT_EQ(options.out, "o");
+  EXPECT_EQ(options.dump, "d");
   EXPECT_EQ(options.timeout_s, 5);
   EXPECT_EQ(options.catalogue, "c.yaml");
   EXPECT_EQ(options.profile, "H200");

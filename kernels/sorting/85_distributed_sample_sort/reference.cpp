@@ -17,7 +17,7 @@ using Sample = std::tuple<double, int64_t, int64_t>;  // value, rank, place in i
 
 List gather_number(int64_t number, const at::Tensor& like, pkb::Comm& comm) {
   at::Tensor all = at::empty({comm.size()}, like.options().dtype(at::kLong));
-  comm.all_gather_into_tensor(all, at::full({1}, number, all.options()));
+  comm.sizes().all_gather_into_tensor(all, at::full({1}, number, all.options()));
   return pkb::host_list(all);
 }
 

@@ -14,7 +14,7 @@ at::Tensor broadcast_queries(const at::Tensor& own, int owner, pkb::Comm& comm) 
   const bool is_own = comm.rank() == owner;
   at::Tensor shape = at::empty({2}, own.options().dtype(at::kLong));
   if (is_own) shape.copy_(at::tensor({own.size(0), own.size(1)}, at::kLong), /*non_blocking=*/true);
-  comm.broadcast(shape, owner);
+  comm.sizes().broadcast(shape, owner);
   if (is_own) {
     at::Tensor queries = own;
     comm.broadcast(queries, owner);
