@@ -56,8 +56,9 @@ ControlSpec parse_control(const YAML::Node& node, const Place& problem) {
   ControlSpec control;
   control.line = fields.line();
   control.control = fields.text("right");
-  fields.require_known(fields.line("right"), "control", control.control,
-                       {"zeros", "ones", "constant", "nan", "input", "stale", "mute", "partial", "one_off", "baseline"});
+  fields.require_known(
+      fields.line("right"), "control", control.control,
+      {"zeros", "ones", "constant", "nan", "input", "stale", "mute", "partial", "one_off", "baseline"});
   control.output = fields.text("output");
   control.case_name = fields.text("case", "");
   control.when = fields.expression("when");

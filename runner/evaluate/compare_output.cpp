@@ -36,8 +36,8 @@ void describe(const Device::Comparison& comparison, const TensorInstance& tensor
   detail.elements = comparison.elements;
 }
 
-bool output_matches(Device& device, Stream stream, const TensorInstance& output, const Tolerance& tolerance, const TensorView& expected,
-                          const void* got, MismatchDetail& detail, OutputErrors& errors) {
+bool output_matches(Device& device, Stream stream, const TensorInstance& output, const Tolerance& tolerance,
+                    const TensorView& expected, const void* got, MismatchDetail& detail, OutputErrors& errors) {
   const int64_t elements = expected.elements();
   Device::CompareRule rule{tolerance.atol, tolerance.rtol, is_bit_for_bit(output, tolerance)};
   if (tolerance.atol_in_rms) {

@@ -24,10 +24,14 @@ struct Named {
   Control control;
 };
 constexpr std::array kControls = {
-    Named{"reference", "baseline", Control::reference}, Named{"zeros", "zeros", Control::zeros},
-    Named{"ones", "ones", Control::ones},       Named{"input", "input", Control::input},
-    Named{"stale", "stale", Control::stale},    Named{"mute", "mute", Control::mute},
-    Named{"partial", "partial", Control::partial}, Named{"one-off", "one_off", Control::one_off},
+    Named{"reference", "baseline", Control::reference},
+    Named{"zeros", "zeros", Control::zeros},
+    Named{"ones", "ones", Control::ones},
+    Named{"input", "input", Control::input},
+    Named{"stale", "stale", Control::stale},
+    Named{"mute", "mute", Control::mute},
+    Named{"partial", "partial", Control::partial},
+    Named{"one-off", "one_off", Control::one_off},
 };
 
 std::string catalogue_name(Control control) {
@@ -36,8 +40,8 @@ std::string catalogue_name(Control control) {
 
 /// What became of one output in one case, over all of its draws and ranks.
 struct Judgement {
-  bool exists = false;      ///< some rank has elements of it
-  bool is_wrong = false;    ///< found wrong on some rank in some draw
+  bool exists = false;       ///< some rank has elements of it
+  bool is_wrong = false;     ///< found wrong on some rank in some draw
   bool wrong_later = false;  ///< partial: when another rank than the last is not heard
 };
 
@@ -82,7 +86,8 @@ class ControlTrials {
     std::string text;
     for (const auto& [case_name, judgements] : by_case_) {
       for (const auto& [output, judgement] : judgements) {
-        if (judgement.is_wrong && !excuses_.contains({case_name, output})) append(text, output + " in case " + case_name);
+        if (judgement.is_wrong && !excuses_.contains({case_name, output}))
+          append(text, output + " in case " + case_name);
       }
     }
     return text;
@@ -91,7 +96,8 @@ class ControlTrials {
     std::string text;
     for (const auto& [place, excuse] : excuses_) {
       const Judgement& judgement = by_case_.at(place.first).at(place.second);
-      if (judgement.exists && !judgement.is_wrong) append(text, place.second + " in case " + place.first + " (" + excuse.why + ")");
+      if (judgement.exists && !judgement.is_wrong)
+        append(text, place.second + " in case " + place.first + " (" + excuse.why + ")");
     }
     return text;
   }

@@ -139,9 +139,8 @@ void DeafComm::all_to_all_single(at::Tensor& output, const at::Tensor& input, co
 std::unique_ptr<Work> DeafComm::start_all_to_all_single(at::Tensor& output, const at::Tensor& input,
                                                         const std::vector<int64_t>& output_splits,
                                                         const std::vector<int64_t>& input_splits) {
-  return std::make_unique<ThenForget>(
-      real_.start_all_to_all_single(output, input, output_splits, input_splits),
-      [this, output, output_splits]() mutable { forget_parts(output, output_splits); });
+  return std::make_unique<ThenForget>(real_.start_all_to_all_single(output, input, output_splits, input_splits),
+                                      [this, output, output_splits]() mutable { forget_parts(output, output_splits); });
 }
 
 void DeafComm::all_to_all(std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
@@ -166,7 +165,8 @@ std::unique_ptr<Work> DeafComm::start_batch_send_receive(std::vector<P2p>& opera
 Comm& DeafComm::group(std::string_view name) {
   if (const auto made = made_.find(name); made != made_.end()) return *made->second;
   Comm& real = real_.group(name);
-  const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) { return group.name == name; });
+  const auto known =
+      std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) { return group.name == name; });
   std::vector<int> members = known == groups_.end() ? members_ : known->members;
   return *made_.emplace(std::string(name), std::make_unique<DeafComm>(real, groups_, std::move(members), unheard_))
               .first->second;

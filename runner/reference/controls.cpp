@@ -32,7 +32,8 @@ bool holds_something(const at::Tensor& tensor) {
 }
 
 /// Undefined: this rank has no input at all.
-at::Tensor source_for(const Instance& instance, const Slot& slot, const TensorInstance& output, const at::Tensor& like) {
+at::Tensor source_for(const Instance& instance, const Slot& slot, const TensorInstance& output,
+                      const at::Tensor& like) {
   at::Tensor of_dtype, any;
   for (std::size_t i = 0; i < slot.tensors.size(); ++i) {
     const at::Tensor& tensor = slot.tensors[i];
@@ -99,16 +100,14 @@ ReferenceSide::Degenerate degeneracy_of(const Instance& instance, const Slot& sl
   if (is_constant && elements.count_nonzero().item<int64_t>() == 0) return {"zeros", "all zero"};
   if (is_constant) return {"constant", "the same everywhere"};
   const bool can_be_nan = at::isFloatingType(flat.scalar_type()) || at::isComplexType(flat.scalar_type());
-  if (can_be_nan && flat.to(at::isComplexType(flat.scalar_type()) ? flat.scalar_type() : at::kDouble)
-                        .isnan()
-                        .all()
-                        .item<bool>()) {
+  if (can_be_nan &&
+      flat.to(at::isComplexType(flat.scalar_type()) ? flat.scalar_type() : at::kDouble).isnan().all().item<bool>()) {
     return {"nan", "not a number"};
   }
   for (std::size_t i = 0; i < slot.tensors.size(); ++i) {
     const at::Tensor& input = slot.tensors[i];
-    const bool same_size = input.defined() && input.scalar_type() == expected.scalar_type() &&
-                           input.numel() == expected.numel();
+    const bool same_size =
+        input.defined() && input.scalar_type() == expected.scalar_type() && input.numel() == expected.numel();
     if (same_size && at::equal(as_bytes(input), as_bytes(expected.to(input.device()))))
       return {"input", "equal to input " + instance.inputs[i].name};
   }

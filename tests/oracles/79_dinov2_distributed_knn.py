@@ -6,6 +6,8 @@ wins is open, so check() judges an answer by what its labels mean."""
 import torch
 from common_c import bf16, joined
 
+BY_MEANING = ("top_labels",)
+
 
 def similarities(ranks):
     train, labels = joined(ranks, "train_t", 1).double(), joined(ranks, "labels", 1)[0]

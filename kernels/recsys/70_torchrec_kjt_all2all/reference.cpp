@@ -52,8 +52,7 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const pkb::Splits value_splits{pkb::host_list(on_host[0]), pkb::host_list(on_host[1])};
   const List batches = pkb::host_list(on_host[2]);
 
-  const at::Tensor arrived =
-      pkb::exchange_rows(lengths, {lengths_sent, scaled(batches, own_features)}, comm.sizes());
+  const at::Tensor arrived = pkb::exchange_rows(lengths, {lengths_sent, scaled(batches, own_features)}, comm.sizes());
   const at::Tensor lengths_out = feature_major(arrived, batches, own_features);
   // Value j of the result is value j + shift of what arrived, shift being the same for all of a bag.
   const at::Tensor first_arrived = feature_major(arrived.cumsum(0) - arrived, batches, own_features);
