@@ -132,7 +132,7 @@ std::vector<Column> make_columns() {
       column("suites", list, "The suites the problem belongs to.", &Row::suites),
       column("domain", word, "The field the workload comes from.", &Row::domain),
       column("level", index, "The problem's difficulty; higher is harder.", &Row::level),
-      column("candidate", text, "The folder or file as given; `shipped`; `none`.", &Row::candidate),
+      column("candidate", text, "The folder or file as given; `shipped`; `none`; `control:NAME`.", &Row::candidate),
       column("sample", text, "Which of several candidates: its file name without the ending.", &Row::sample),
       column("candidate_sha256", word, "Of the candidate's file.", &Row::candidate_sha256),
       column("size", word, "The preset of the problem's parameters.", &Row::size),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -189,6 +190,27 @@ void refuse_unknown_overrides(const std::vector<const Problem*>& problems, const
   }
 }
 
+/// How many problems each resource bounds at size default.
+std::string bounds_text(const std::vector<const Problem*>& problems, const Profile& profile,
+                        const ListingOptions& options) {
+  std::map<std::string, int> counts = {{"link", 0}, {"memory", 0}, {"compute", 0}};
+  int all = 0;
+  for (const Problem* problem : problems) {
+    const Overrides overrides = overrides_for(*problem, options.overrides);
+    if (!why_illegal(*problem, "default", overrides, options.world).empty()) continue;
+    const auto phases = phases_of(*problem, "default", overrides, options.world);
+    ++counts[std::string(roofline(phases, profile, options.multicast).bound)];
+    ++all;
+  }
+  Texts texts;
+  for (const char* resource : {"link", "memory", "compute"}) {
+    texts.push_back(fmt::format("{} by {} ({:.0f} %)", counts[resource], resource,
+                                all > 0 ? 100.0 * counts[resource] / all : 0.0));
+  }
+  return fmt::format("# bound at size default, W = {}, {}: of {} problems {}", options.world, profile.name, all,
+                     joined(texts, ", "));
+}
+
 }  // namespace
 
 void list_problems(std::ostream& out, const std::vector<const Problem*>& problems, const ListingOptions& options) {
@@ -205,6 +227,9 @@ void list_problems(std::ostream& out, const std::vector<const Problem*>& problem
     if (!options.verbose) continue;
     write_table(out, "#      ", cost_lines(*problems[i], options));
     out << "#      cases: " << joined(case_names(*problems[i], options), " ") << '\n';
+  }
+  for (const Profile* profile : options.profiles) {
+    if (options.verbose) out << bounds_text(problems, *profile, options) << '\n';
   }
 }
 

@@ -62,6 +62,7 @@ TEST_F(ListingTest, VerboseShowsCostsForWorldAndProfile) {
   EXPECT_THAT(text, HasSubstr("H200 "));
   EXPECT_THAT(text, Not(HasSubstr("H100")));
   EXPECT_THAT(text, HasSubstr("cases: default"));
+  EXPECT_THAT(text, HasSubstr("# bound at size default, W = 2, H200: of 1 problems 1 by link (100 %)"));
   options.world = 4;
   EXPECT_THAT(list(options), HasSubstr("link 3.146 MB"));
   options.overrides = {{"M", 2048}};
