@@ -204,8 +204,8 @@ std::string bounds_text(const std::vector<const Problem*>& problems, const Profi
   }
   Texts texts;
   for (const char* resource : {"link", "memory", "compute"}) {
-    texts.push_back(fmt::format("{} by {} ({:.0f} %)", counts[resource], resource,
-                                all > 0 ? 100.0 * counts[resource] / all : 0.0));
+    texts.push_back(
+        fmt::format("{} by {} ({:.0f} %)", counts[resource], resource, all > 0 ? 100.0 * counts[resource] / all : 0.0));
   }
   return fmt::format("# bound at size default, W = {}, {}: of {} problems {}", options.world, profile.name, all,
                      joined(texts, ", "));
