@@ -348,9 +348,11 @@ CorrectnessReport check_reference(Job& job, const Problem& problem, const std::s
     Watchdog::Step step(job.watchdog, "the reference of " + problem.folder_name(), kReferenceLimit);
     for (int slot = 0; slot < burst; ++slot) {
       together(job.team, [&] {
+        std::string failure;
         job.reference.make_expected(slot);
-        if (slot == 0 && !dumps.empty()) fail_after(dump_call(job, nullptr, instance, static_cast<int>(trial), dumps));
-        require_own_check(job, instance, slot);
+        if (slot == 0 && !dumps.empty()) failure = dump_call(job, nullptr, instance, static_cast<int>(trial), dumps);
+        require_own_check(job, instance, slot);  // may communicate: a rank without its file goes through it as well
+        fail_after(failure);
       });
       require_telling_draws(job, instance, slot);
     }
