@@ -135,7 +135,7 @@ class ControlTrials {
   /// A mark an output.
   std::string judge(const Instance& instance, int slot, int unheard) {
     Watchdog::Step step(job_.watchdog, "a control of " + instance.problem->folder_name(), kLimit);
-    if (!answers(slot, unheard)) return std::string(instance.outputs.size(), kWrong);
+    if (!makes_answer(slot, unheard)) return std::string(instance.outputs.size(), kWrong);
     std::vector<const void*> answers;
     for (std::size_t i = 0; i < instance.outputs.size(); ++i) answers.push_back(job_.reference.control(i).data);
     const bool same_shapes = has_expected_shapes(instance);
@@ -146,7 +146,7 @@ class ControlTrials {
   }
 
   /// False: what a mute rank hears makes no sense to the reference, on some rank; then there is no answer at all.
-  bool answers(int slot, int unheard) {
+  bool makes_answer(int slot, int unheard) {
     std::string failure;
     try {
       job_.reference.make_control(control_, slot, unheard);
@@ -174,8 +174,7 @@ class ControlTrials {
     if (!expected.present() || expected.elements() == 0) {
       return got.present() && got.elements() > 0 ? kWrong : kAbsent;
     }
-    if (!got.present()) return kWrong;
-    if (got.shape != expected.shape) return kWrong;
+    if (!got.present() || got.shape != expected.shape) return kWrong;
     if (output.spec->left_to_check) return fails_check ? kWrong : kRight;
     MismatchDetail detail;
     OutputErrors errors;

@@ -323,7 +323,7 @@ class ModeTimer {
       const TimeRequest request{Mode::each, shuffled_order(calls, calls, random_), true, lead_in()};
       reference_times.add(reference(request), static_cast<std::size_t>(calls), false);
       if (!contestant_) continue;
-      candidate_times.add(candidate_side(*contestant_)(request), static_cast<std::size_t>(calls), false);
+      candidate_times.add(contestant_->time(request), static_cast<std::size_t>(calls), false);
       compare(calls);
     }
   }

@@ -73,9 +73,16 @@ void TimedCalls::warm_up(void* state, const Calls& calls) {
 }
 
 void TimedCalls::burst(void* state, const Calls& calls, const Calls& lead_in, bool align, TimeReply& reply) {
+  const std::vector<Event>& marks = events(2);
   align_and_wait(align);
   run_all(state, lead_in);
-  time_stretch([&] { run_all(state, calls); }, reply);
+  const Clock::time_point start = Clock::now();
+  device_.record(marks[0], stream_);
+  run_all(state, calls);
+  device_.record(marks[1], stream_);
+  device_.synchronize(stream_);
+  reply.wall_us = microseconds_since(start);
+  reply.event_us = device_.elapsed_us(marks[0], marks[1]);
 }
 
 void TimedCalls::each(void* state, const Calls& calls, const Calls& lead_in, bool align, TimeReply& reply) {
@@ -130,12 +137,11 @@ void TimedCalls::graph(void* state, const Calls& calls, bool align, TimeReply& r
 /// The device is kept busy until the graph is enqueued: no launch belongs to this time.
 void TimedCalls::replay(void* state, const Calls& lead_in, bool align, TimeReply& reply) {
   if (!graph_) throw Failure("harness_error", "there is no graph to replay");
+  const std::vector<Event>& marks = events(2);
   if (align) aligner_.meet();
   device_.spin(protocol::kReplayHeadStartNs, stream_);
   if (align) aligner_.enqueue(stream_);
   run_all(state, lead_in);
-
-  const std::vector<Event>& marks = events(2);
   device_.record(marks[0], stream_);
   device_.launch(*graph_, stream_);
   device_.record(marks[1], stream_);
@@ -188,17 +194,6 @@ void TimedCalls::align_and_wait(bool align) {
   aligner_.meet();
   aligner_.enqueue(stream_);
   device_.synchronize(stream_);
-}
-
-void TimedCalls::time_stretch(const std::function<void()>& stretch, TimeReply& reply) {
-  const std::vector<Event>& marks = events(2);
-  const Clock::time_point start = Clock::now();
-  device_.record(marks[0], stream_);
-  stretch();
-  device_.record(marks[1], stream_);
-  device_.synchronize(stream_);
-  reply.wall_us = microseconds_since(start);
-  reply.event_us = device_.elapsed_us(marks[0], marks[1]);
 }
 
 const std::vector<Event>& TimedCalls::events(std::size_t count) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,7 +39,6 @@ class TimedCalls {
   std::optional<Graph> capture(void* state, const Calls& calls, std::string& why_not);
   void run_all(void* state, const Calls& calls);
   void align_and_wait(bool align);
-  void time_stretch(const std::function<void()>& stretch, protocol::TimeReply& reply);
   const std::vector<Event>& events(std::size_t count);
 
   Device& device_;
