@@ -2,9 +2,10 @@
 //
 // The all-reduce candidate of problem 1, timed by a plain loop without any harness: what `pkb_runner` is compared with.
 //
-//   mpirun -np W hand_loop candidate.cuda.so M N stream|graph warmup iterations
+//   mpirun -np W hand_loop candidate.cuda.so M N warmup iterations
 //
-// Prints microseconds a call, the slowest rank's. One GPU a rank; with one GPU W must be 1.
+// Prints microseconds a call, the slowest rank's: as a stream, then as a graph. One GPU a rank; with one GPU W must
+// be 1.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <pkb/candidate.h>
@@ -13,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <vector>
 
 namespace {
@@ -115,8 +115,8 @@ Function symbol(void* module, const char* name) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 7) {
-    std::fprintf(stderr, "usage: hand_loop candidate.cuda.so M N stream|graph warmup iterations\n");
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: hand_loop candidate.cuda.so M N warmup iterations\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   Harness harness;
@@ -126,8 +126,7 @@ int main(int argc, char** argv) {
   harness.signals.reserve(1024);
   check(cudaSetDevice(harness.rank), "cudaSetDevice");
   const int64_t m = std::atoll(argv[2]), n = std::atoll(argv[3]);
-  const bool graph = std::string(argv[4]) == "graph";
-  const int warmup = std::atoi(argv[5]), iterations = std::atoi(argv[6]);
+  const int warmup = std::atoi(argv[4]), iterations = std::atoi(argv[5]);
 
   void* module = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!module) {
@@ -189,31 +188,35 @@ int main(int argc, char** argv) {
   const auto run_all = [&](int count) {
     for (int i = 0; i < count; ++i) run(state, &calls[i % iterations].arguments, stream);
   };
-  cudaGraphExec_t replay = nullptr;
-  if (graph) {
+  const auto capture = [&] {
     cudaGraph_t captured;
+    cudaGraphExec_t replay;
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     run_all(iterations);
     check(cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");
     check(cudaGraphInstantiate(&replay, captured, 0), "cudaGraphInstantiate");
+    return replay;
+  };
+  for (const bool graph : {false, true}) {
+    const cudaGraphExec_t replay = graph ? capture() : nullptr;
+    host_barrier(&context, nullptr);
+    // The timed calls follow the warm-up without a pause.
+    run_all(warmup);
+    if (graph) check(cudaGraphLaunch(replay, stream), "cudaGraphLaunch");
+    check(cudaEventRecord(start, stream), "cudaEventRecord");
+    if (graph) {
+      check(cudaGraphLaunch(replay, stream), "cudaGraphLaunch");
+    } else {
+      run_all(iterations);
+    }
+    check(cudaEventRecord(stop, stream), "cudaEventRecord");
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
+    double mine = 1e3 * milliseconds / iterations, slowest = 0;
+    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (harness.rank == 0) std::printf("%.4f\n", slowest);
   }
-  host_barrier(&context, nullptr);
-  // The timed calls follow the warm-up without a pause.
-  run_all(warmup);
-  if (graph) check(cudaGraphLaunch(replay, stream), "cudaGraphLaunch");
-  check(cudaEventRecord(start, stream), "cudaEventRecord");
-  if (graph) {
-    check(cudaGraphLaunch(replay, stream), "cudaGraphLaunch");
-  } else {
-    run_all(iterations);
-  }
-  check(cudaEventRecord(stop, stream), "cudaEventRecord");
-  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  float milliseconds = 0;
-  check(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
-  double mine = 1e3 * milliseconds / iterations, slowest = 0;
-  MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  if (harness.rank == 0) std::printf("%.4f\n", slowest);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;
