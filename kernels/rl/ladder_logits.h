@@ -12,7 +12,6 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace pkb::ladder {
 
@@ -63,58 +62,65 @@ class RowMaker {
 
   const Filter& filter() const { return filter_; }
 
-  /// Tokens first .. first + n - 1.
+  /// Tokens first .. first + n - 1. Only the ladder's values are drawn again.
   Rows make(int64_t first, int64_t n) const {
-    auto [rows, done] = attempt(first, n, 0);
-    for (int64_t number = 1; !done.all().item<bool>(); ++number) {
+    const std::string part = " of tokens from " + std::to_string(first);
+    const at::Tensor places = ladder_places(n, part), tied = tied_.narrow(0, first, n);
+    at::Tensor values = draws_.normal("tail" + part, -1, {n, vocabulary_}, 0, 1).clamp_max_(3).to(at::kBFloat16);
+    const at::Tensor tail_weight = weight_of_tail(values, places);
+    at::Tensor ladder = ladder_values(draws_, tied, part);
+    Verdict verdict = apply_filter(ladder.to(at::kDouble), tail_weight, tied);
+    for (int64_t number = 1; !verdict.is_clear.all().item<bool>(); ++number) {
       if (number == kAttempts) {
         throw std::runtime_error(
             "no logits whose filter is decided with a margin; without top_k, top_p needs a small V");
       }
-      const auto [fresh, accepted] = attempt(first, n, number);
-      const at::Tensor keep_old = done.unsqueeze(-1);
-      rows.values = at::where(keep_old, rows.values, fresh.values);
-      rows.ladder = at::where(keep_old, rows.ladder, fresh.ladder);
-      rows.kept = at::where(done, rows.kept, fresh.kept);
-      done.logical_or_(accepted);
+      const at::Tensor fresh = ladder_values(draws_.attempt(number), tied, part);
+      const Verdict other = apply_filter(fresh.to(at::kDouble), tail_weight, tied);
+      ladder = at::where(verdict.is_clear.unsqueeze(-1), ladder, fresh);
+      verdict.kept = at::where(verdict.is_clear, verdict.kept, other.kept);
+      verdict.is_clear.logical_or_(other.is_clear);
     }
-    return rows;
+    return {values.scatter_(1, places, ladder), places, verdict.kept};
   }
 
  private:
-  /// Rows, and which of them are accepted.
-  std::pair<Rows, at::Tensor> attempt(int64_t first, int64_t n, int64_t number) const {
-    const Draws& draws = draws_.attempt(number);
-    const std::string part = " of tokens from " + std::to_string(first);
-    Rows rows;
-    // The places of the smallest of V random keys; the index makes every key unique.
+  /// By token: how many values survive the filter, and whether that is beyond doubt.
+  struct Verdict {
+    at::Tensor kept, is_clear;
+  };
+
+  /// The places of the smallest of V random keys; the index makes every key unique.
+  at::Tensor ladder_places(int64_t n, const std::string& part) const {
     const at::Tensor keys =
-        draws.integers("places" + part, -1, {n, vocabulary_}, 0, std::numeric_limits<int32_t>::max())
+        draws_.integers("places" + part, -1, {n, vocabulary_}, 0, std::numeric_limits<int32_t>::max())
             .mul_(vocabulary_)
             .add_(at::arange(vocabulary_, indices_));
-    rows.ladder = std::get<0>(at::topk(keys, length_, -1, /*largest=*/false)).remainder(vocabulary_);
+    return std::get<0>(at::topk(keys, length_, -1, /*largest=*/false)).remainder(vocabulary_);
+  }
 
+  at::Tensor ladder_values(const Draws& draws, const at::Tensor& tied, const std::string& part) const {
+    const int64_t n = tied.size(0);
     const double reach = 0.2 * step_;
     const at::Tensor slope = draws.uniform("slope" + part, -1, {n, 1}, kLeastSlope, 1).to(at::kDouble).mul_(-step_);
     const at::Tensor steps = at::arange(length_, indices_).to(at::kDouble).mul(slope).add_(kTop);
-    at::Tensor ladder_values =
+    at::Tensor values =
         draws.uniform("ladder" + part, -1, {n, length_}, -reach, reach).to(at::kDouble).add_(steps).to(at::kBFloat16);
-    const at::Tensor tied = tied_.narrow(0, first, n);
-    if (has_ties()) {
-      ladder_values.select(1, k_).copy_(at::where(tied, ladder_values.select(1, k_ - 1), ladder_values.select(1, k_)));
-    }
-    rows.values = draws.normal("tail" + part, -1, {n, vocabulary_}, 0, 1).clamp_max_(3).to(at::kBFloat16);
-    const at::Tensor tail = rows.values.scatter(1, rows.ladder, -std::numeric_limits<double>::infinity());
-    rows.values.scatter_(1, rows.ladder, ladder_values);
-    const at::Tensor accepted = apply_filter(ladder_values.to(at::kDouble), tail, tied, rows.kept);
-    return {rows, accepted};
+    if (has_ties()) values.select(1, k_).copy_(at::where(tied, values.select(1, k_ - 1), values.select(1, k_)));
+    return values;
+  }
+
+  /// Of the values beside the ladder, relative to exp(kTop); nothing where top_k removes them.
+  at::Tensor weight_of_tail(const at::Tensor& values, const at::Tensor& places) const {
+    if (filter_.top_k > 0 || filter_.top_p >= 1) return at::zeros({values.size(0), 1}, indices_.dtype(at::kDouble));
+    const at::Tensor tail = values.scatter(1, places, -std::numeric_limits<double>::infinity());
+    return at::exp(tail.to(at::kDouble) - kTop).sum(1, /*keepdim=*/true);
   }
 
   bool has_ties() const { return filter_.top_k > 0 && k_ >= kLeastTopKForTies && k_ < length_; }
 
-  /// Sets how many are kept, in fp64; returns which tokens leave no doubt about it.
-  at::Tensor apply_filter(const at::Tensor& ladder, const at::Tensor& tail, const at::Tensor& tied,
-                          at::Tensor& kept) const {
+  /// In fp64.
+  Verdict apply_filter(const at::Tensor& ladder, const at::Tensor& tail_weight, const at::Tensor& tied) const {
     at::Tensor falls = ladder.diff(1, 1) < 0;
     if (has_ties()) falls.select(1, k_ - 1).logical_or_(tied);
     at::Tensor accepted = falls.all(1);
@@ -123,8 +129,6 @@ class RowMaker {
     if (filter_.top_k > 0) alive = ladder >= ladder.narrow(1, std::min(filter_.top_k, length_) - 1, 1);
     if (filter_.top_p < 1) {
       const at::Tensor weight = at::exp(ladder - kTop) * alive;
-      const at::Tensor tail_weight = filter_.top_k > 0 ? at::zeros({ladder.size(0), 1}, ladder.options())
-                                                       : at::exp(tail.to(at::kDouble) - kTop).sum(1, /*keepdim=*/true);
       const at::Tensor total = weight.sum(1, /*keepdim=*/true) + tail_weight;
       // From the small end: the tail, then the ladder upwards.
       const at::Tensor cumulative = (weight.flip(1).cumsum(1).flip(1) + tail_weight) / total;
@@ -136,8 +140,7 @@ class RowMaker {
       accepted = accepted.logical_and(clear).logical_and(tail_clear);
       if (has_ties()) accepted = accepted.logical_and(at::logical_and(tied, alive.select(1, k_ - 1)).logical_not());
     }
-    kept = alive.sum(1);
-    return accepted;
+    return {alive.sum(1), accepted};
   }
 
   const Draws& draws_;

@@ -7,6 +7,7 @@
 #include <pkb/inputs.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ constexpr double kSpread = 1.25;
 
 at::Tensor logits_of(const pkb::DrawRequest& request, const at::Tensor& noise, const at::Tensor& bias) {
   at::Tensor logits = (noise + bias).to(at::kBFloat16);
-  if (request.case_name == "ties") logits.slice(0, 0, logits.size(0), 4).zero_();
+  if (request.case_name == "ties") logits.slice(-2, 0, logits.size(-2), 4).zero_();
   return logits;
 }
 
@@ -27,37 +28,38 @@ at::Tensor bias_of(const pkb::DrawRequest& request, const pkb::Draws& draws, int
   return draws.attempt(candidate).normal("bias", rank, {request.param("E")}, 0, 1.5);
 }
 
-double loss_of(const at::Tensor& logits, int64_t top_k) {
+/// Of many tokens' logits [..., tokens, experts].
+at::Tensor losses_of(const at::Tensor& logits, int64_t top_k) {
   const at::Tensor weights = at::softmax(logits.to(at::kDouble), -1);
   const at::Tensor order = std::get<1>(at::sort(weights, /*stable=*/true, /*dim=*/-1, /*descending=*/true));
   const at::Tensor chosen = order.narrow(-1, 0, top_k);
-  const at::Tensor share = at::zeros_like(weights).scatter_(-1, chosen, 1).mean(0);
-  return (share * weights.mean(0)).sum().item<double>() * static_cast<double>(weights.size(-1));
+  const at::Tensor share = at::zeros_like(weights).scatter_(-1, chosen, 1).mean(-2);
+  return (share * weights.mean(-2)).sum(-1) * static_cast<double>(weights.size(-1));
+}
+
+/// By candidate and rank.
+at::Tensor losses_of_candidates(const pkb::DrawRequest& request, const pkb::Draws& draws) {
+  const int64_t tokens = std::min(request.param("M"), kSample);
+  std::vector<at::Tensor> losses;
+  for (int r = 0; r < request.world; ++r) {
+    const at::Tensor noise = draws.normal("sample", r, {tokens, request.param("E")}, 0, 1);
+    std::vector<at::Tensor> biases;
+    for (int64_t candidate = 0; candidate < kCandidates; ++candidate) {
+      biases.push_back(bias_of(request, draws, r, candidate));
+    }
+    losses.push_back(losses_of(logits_of(request, noise, at::stack(biases).unsqueeze(1)), request.param("K")));
+  }
+  return at::stack(losses, 1).cpu();
 }
 
 int64_t choose_bias(const pkb::DrawRequest& request, const pkb::Draws& draws) {
-  const int64_t experts = request.param("E"), tokens = std::min(request.param("M"), kSample);
-  std::vector<at::Tensor> noise;
-  for (int r = 0; r < request.world; ++r) noise.push_back(draws.normal("sample", r, {tokens, experts}, 0, 1));
-
-  int64_t chosen = -1;
-  double best = 0;
-  for (int64_t candidate = 0; candidate < kCandidates; ++candidate) {
-    std::vector<double> losses;
-    double sum = 0;
-    for (int r = 0; r < request.world; ++r) {
-      const at::Tensor bias = bias_of(request, draws, r, candidate);
-      losses.push_back(loss_of(logits_of(request, noise[static_cast<std::size_t>(r)], bias), request.param("K")));
-      sum += losses.back();
-    }
-    const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
-    const double merit = request.draw % 2 == 0 ? -sum : sum;
-    if (*most < kSpread * *least || (chosen >= 0 && merit <= best)) continue;
-    chosen = candidate;
-    best = merit;
+  const at::Tensor losses = losses_of_candidates(request, draws);
+  const at::Tensor differ = losses.amax(1) >= kSpread * losses.amin(1);
+  if (!differ.any().item<bool>()) {
+    throw std::runtime_error("problem 24: no logits whose losses differ between ranks; needs K < E");
   }
-  if (chosen < 0) throw std::runtime_error("problem 24: no logits whose losses differ between ranks; needs K < E");
-  return chosen;
+  const at::Tensor merit = losses.sum(1) * (request.draw % 2 == 0 ? -1 : 1);
+  return merit.masked_fill(differ.logical_not(), -std::numeric_limits<double>::infinity()).argmax().item<int64_t>();
 }
 
 }  // namespace

@@ -51,8 +51,9 @@ Gaussians gaussians(const pkb::DrawRequest& request, const pkb::Draws& draws) {
           draws.uniform("scales", request.rank, {n, 3}, 0.005, 0.055)};
 }
 
-/// Which Gaussians [N] are too near to a threshold of a camera.
-at::Tensor undecided(const pkb::DrawRequest& request, const Gaussians& all, const at::Tensor& covariance) {
+/// Which Gaussians are too near to a threshold of a camera.
+at::Tensor undecided(const pkb::DrawRequest& request, const Gaussians& all) {
+  const at::Tensor covariance = pkb::covariances(all.quats.to(at::kDouble), all.scales.to(at::kDouble));
   const auto real = [&](const char* name) { return std::get<double>(request.scalars.at(name)); };
   const pkb::ImageRules image{request.param("WIDTH"), request.param("HEIGHT"), real("eps2d"), real("near_plane"),
                               real("far_plane")};
@@ -77,18 +78,17 @@ at::Tensor undecided(const pkb::DrawRequest& request, const Gaussians& all, cons
 }  // namespace
 
 void draw(const pkb::DrawRequest& request, const pkb::Draws& draws, pkb::DrawnInputs& out) {
-  Gaussians all = gaussians(request, draws);
-  const auto bad_ones = [&] {
-    return undecided(request, all, pkb::covariances(all.quats.to(at::kDouble), all.scales.to(at::kDouble)));
-  };
-  at::Tensor bad = bad_ones();
-  for (int number = 1; bad.any().item<bool>(); ++number) {
+  const Gaussians all = gaussians(request, draws);
+  at::Tensor bad = undecided(request, all).nonzero().squeeze(1);
+  for (int number = 1; bad.numel() > 0; ++number) {
     if (number == kMostAttempts) throw std::runtime_error("problem 61: no Gaussians clear of all thresholds");
-    const Gaussians other = gaussians(request, draws.attempt(number));
-    const at::Tensor row = bad.unsqueeze(1);
-    all = {at::where(row, other.means, all.means), at::where(row, other.quats, all.quats),
-           at::where(row, other.scales, all.scales)};
-    bad = bad_ones();
+    const Gaussians fresh = gaussians(request, draws.attempt(number));
+    const Gaussians other{fresh.means.index_select(0, bad), fresh.quats.index_select(0, bad),
+                          fresh.scales.index_select(0, bad)};
+    all.means.index_copy_(0, bad, other.means);
+    all.quats.index_copy_(0, bad, other.quats);
+    all.scales.index_copy_(0, bad, other.scales);
+    bad = bad.index_select(0, undecided(request, other).nonzero().squeeze(1));
   }
   const Cameras own = cameras(request, request.rank * request.param("C"), request.param("C"));
   out["means"] = all.means;
