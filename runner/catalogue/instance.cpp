@@ -15,6 +15,13 @@ void set_capacities(std::vector<TensorInstance>& tensors, const Setting::Capacit
   for (TensorInstance& tensor : tensors) tensor.capacity = capacities.at({tensor.name, tensor.list_index});
 }
 
+void mark_shared(std::vector<TensorInstance>& inputs, const std::vector<std::string>& inplace) {
+  for (TensorInstance& input : inputs) {
+    const bool changes = std::find(inplace.begin(), inplace.end(), input.name) != inplace.end();
+    input.shared = !changes && !input.host && !input.dynamic && input.capacity_bytes() >= kSharedInputBytes;
+  }
+}
+
 const CaseSpec& case_at(const Problem& problem, int index) {
   if (index < 0 || static_cast<std::size_t>(index) >= problem.cases.size()) {
     throw Error(fmt::format("problem {} {} has no case number {}", problem.id, problem.name, index));
@@ -85,6 +92,7 @@ Instance make_instance(const Problem& problem, std::string_view size, const Over
   instance.inputs = setting.tensors(problem.inputs, environment);
   instance.outputs = setting.tensors(problem.outputs, environment);
   set_capacities(instance.inputs, setting.capacities(problem.inputs, spec));
+  mark_shared(instance.inputs, problem.inplace);
   set_capacities(instance.outputs, setting.capacities(problem.outputs, spec));
   for (const TensorSpec& input : problem.inputs) instance.draws[input.name] = setting.draw(input, spec, environment);
   for (const TensorSpec& output : problem.outputs) {

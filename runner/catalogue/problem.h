@@ -168,6 +168,10 @@ struct Profile {
 };
 
 /// One tensor of an instance on one rank.
+/// From this size on an input is drawn once for all draws that are made together: they share it, and differ in the
+/// others.
+inline constexpr int64_t kSharedInputBytes = int64_t{4} << 30;
+
 struct TensorInstance {
   std::string name;     ///< the argument's name
   int list_index = -1;  ///< in a list of tensors; -1: not a list
@@ -177,6 +181,7 @@ struct TensorInstance {
   int64_t capacity = 0;        ///< elements: maximum over ranks and cases
   bool host = false;
   bool dynamic = false;
+  bool shared = false;  ///< an input of kSharedInputBytes or more
   const TensorSpec* spec = nullptr;
   int64_t elements() const;
   std::vector<int64_t> strides() const;  ///< in elements; no gaps, axes in the order of spec->layout

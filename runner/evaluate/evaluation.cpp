@@ -35,6 +35,14 @@ std::string params_text(const Instance& instance) {
   return text;
 }
 
+std::string shared_inputs(const Instance& instance) {
+  std::string names;
+  for (const TensorInstance& input : instance.inputs) {
+    if (input.shared) names += (names.empty() ? "" : " ") + input.name;
+  }
+  return names;
+}
+
 int64_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");
   int64_t size = 0, resident = 0;
@@ -181,6 +189,7 @@ class Evaluation {
     row.warmup = result.plan.warmup;
     row.iterations = result.plan.iterations;
     row.draws = result.plan.draws;
+    row.shared_inputs = shared_inputs(instance_);
     if (job_.device.kind() == DeviceKind::cuda) row.l2 = result.plan.l2_warm ? "warm" : "cold";
     row.baseline = result.baseline;
     row.reference = result.reference;

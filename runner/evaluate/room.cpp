@@ -13,12 +13,16 @@ double free_bytes_of_rank(Job& job) {
 }
 
 double bytes_of_draw(const Instance& instance) {
-  return 2.0 * static_cast<double>(SlabLayout::bytes_of_slot(instance));
+  return 2.0 * static_cast<double>(SlabLayout(instance, 1).slot_bytes());
+}
+
+double bytes_shared_by_draws(const Instance& instance) {
+  return 2.0 * static_cast<double>(SlabLayout(instance, 1).shared_bytes());
 }
 
 int burst_that_fits(const Job& job, const Instance& instance) {
   constexpr double kShare = 0.85;  // the rest is for expected outputs and what references need in between
-  const double fitting = kShare * job.free_bytes / bytes_of_draw(instance);
+  const double fitting = (kShare * job.free_bytes - bytes_shared_by_draws(instance)) / bytes_of_draw(instance);
   return std::clamp(static_cast<int>(std::min<double>(fitting, kBurst)), 1, kBurst);
 }
 

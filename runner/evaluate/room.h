@@ -14,6 +14,8 @@ double free_bytes_of_rank(Job& job);
 
 /// Of one draw: it stands in the worker's slab and, its inputs, in the reference's memory.
 double bytes_of_draw(const Instance& instance);
+/// Of the inputs that all draws share, likewise.
+double bytes_shared_by_draws(const Instance& instance);
 
 /// Calls of a burst on as many draws: kBurst, or fewer of a giant, so that job.free_bytes holds them.
 constexpr int kBurst = 3;

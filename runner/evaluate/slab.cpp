@@ -93,8 +93,10 @@ bool is_in_place(const Instance& instance, const TensorInstance& output) {
 
 SlabLayout::SlabLayout(const Instance& instance, int slots) : slots_(slots) {
   for (const TensorInstance& input : instance.inputs) {
-    inputs_.push_back(slot_bytes_);
-    slot_bytes_ += room_of(input);
+    int64_t& end = input.shared ? shared_bytes_ : slot_bytes_;
+    inputs_.push_back(end);
+    shared_.push_back(input.shared);
+    end += room_of(input);
   }
   for (const TensorInstance& output : instance.outputs) {
     rows_.push_back(-1);
@@ -115,12 +117,8 @@ SlabLayout::SlabLayout(const Instance& instance, int slots) : slots_(slots) {
   }
 }
 
-int64_t SlabLayout::bytes_of_slot(const Instance& instance) {
-  return SlabLayout(instance, 1).bytes();
-}
-
 int64_t SlabLayout::rows(int slot, std::size_t index) const {
-  return rows_[index] < 0 ? -1 : slot * slot_bytes_ + rows_[index];
+  return rows_[index] < 0 ? -1 : start_of(slot) + rows_[index];
 }
 
 Instance as_drawn(const Instance& instance, const ReferenceSide& reference, int slot) {
@@ -160,6 +158,7 @@ Slab::~Slab() {
 
 void Slab::fill(const Instance& instance, const ReferenceSide& reference, int slot, uint64_t seed) {
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    if (instance.inputs[i].shared && slot > 0) continue;
     const TensorView view = reference.input(slot, i);
     const int64_t bytes = view.elements() * static_cast<int64_t>(size_of(view.dtype));
     if (view.present() && bytes > 0) {
@@ -185,6 +184,7 @@ void Slab::fill(const Instance& instance, const ReferenceSide& reference, int sl
 bool Slab::inputs_intact(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail) {
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
     const TensorInstance& input = instance.inputs[i];
+    if (input.shared && slot > 0) continue;
     const TensorView view = reference.input(slot, i);
     if (!view.present() || view.elements() == 0 || is_in_place(instance, input)) continue;
     const auto comparison = device_.compare(base_ + layout_.input(slot, i), view.data, input.dtype, view.elements(),

@@ -24,17 +24,23 @@ class SlabLayout {
   SlabLayout(const Instance& instance, int slots);
 
   int slots() const { return slots_; }
-  int64_t bytes() const { return slot_bytes_ * slots_; }
-  static int64_t bytes_of_slot(const Instance& instance);
+  int64_t bytes() const { return shared_bytes_ + slot_bytes_ * slots_; }
+  int64_t shared_bytes() const { return shared_bytes_; }  ///< what all slots have together, at the beginning
+  int64_t slot_bytes() const { return slot_bytes_; }      ///< what each has on its own
 
-  int64_t input(int slot, std::size_t index) const { return slot * slot_bytes_ + inputs_[index]; }
-  int64_t output(int slot, std::size_t index) const { return slot * slot_bytes_ + outputs_[index]; }
+  int64_t input(int slot, std::size_t index) const {
+    return shared_[index] ? inputs_[index] : start_of(slot) + inputs_[index];
+  }
+  int64_t output(int slot, std::size_t index) const { return start_of(slot) + outputs_[index]; }
   int64_t rows(int slot, std::size_t index) const;  ///< of a dynamic output; -1 for others
 
  private:
+  int64_t start_of(int slot) const { return shared_bytes_ + slot * slot_bytes_; }
+
   int slots_ = 0;
-  int64_t slot_bytes_ = 0;
+  int64_t shared_bytes_ = 0, slot_bytes_ = 0;
   std::vector<int64_t> inputs_, outputs_, rows_;
+  std::vector<bool> shared_;  ///< by input
 };
 
 /// Is this output the input of the same name, changed by the call?

@@ -128,7 +128,7 @@ class ModeTimer {
     refresh();
     choose_counts(choose_baseline(result));
     plan_.l2_warm = job_.device.kind() == DeviceKind::cuda &&
-                    SlabLayout::bytes_of_slot(instance_) * plan_.draws < 3 * job_.device.facts().l2_bytes;
+                    SlabLayout(instance_, plan_.draws).bytes() < 3 * job_.device.facts().l2_bytes;
     const Side reference = reference_side(job_, result.baseline);
     warm_up(reference, true);
     if (contestant_) warm_up(candidate_side(*contestant_), false);

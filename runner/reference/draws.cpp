@@ -165,9 +165,9 @@ const at::Tensor& custom_tensor(const DrawnInputs& drawn, const Instance& instan
 
 /// Constant tensors come from draw 0, the others from `draw`. True: a tensor has moved, its number of rows is another.
 bool draw_custom(BaseDraws& base, const Instance& instance, InputsFunction custom, int64_t draw, bool constant,
-                 Slot& slot) {
+                 Slot& slot, const Slot* sharer) {
   const auto wanted = [&](const TensorInstance& input) {
-    return is_custom(instance, input) && input.spec->constant == constant;
+    return is_custom(instance, input) && input.spec->constant == constant && !(input.shared && sharer != nullptr);
   };
   std::map<std::string, std::string, std::less<>> customs;
   for (const TensorInstance& input : instance.inputs) {
@@ -264,7 +264,8 @@ void BaseDraws::settle() {
   if (torch_device_.is_cpu()) device_.synchronize(stream_);
 }
 
-bool draw_slot(BaseDraws& base, const Instance& instance, InputsFunction custom, int64_t draw, Slot& slot) {
+bool draw_slot(BaseDraws& base, const Instance& instance, InputsFunction custom, int64_t draw, Slot& slot,
+               const Slot* sharer) {
   bool moved = false;
   slot.inputs.params = instance.params;
   slot.inputs.scalars = scalars_of_draw(instance, draw);
@@ -276,14 +277,19 @@ bool draw_slot(BaseDraws& base, const Instance& instance, InputsFunction custom,
       tensor.reset();
       continue;
     }
+    if (input.shared && sharer != nullptr) {
+      moved |= !tensor.is_same(sharer->tensors.at(i));
+      tensor = sharer->tensors.at(i);
+      continue;
+    }
     if (!fits(tensor, instance, input, base.torch_device())) {
       tensor = allocate(input, base.torch_device());
       moved = true;
     }
     if (!is_custom(instance, input)) draw_input(base, instance, input, input.spec->constant ? 0 : draw, tensor);
   }
-  moved |= draw_custom(base, instance, custom, draw, /*constant=*/false, slot);
-  moved |= draw_custom(base, instance, custom, draw, /*constant=*/true, slot);
+  moved |= draw_custom(base, instance, custom, draw, /*constant=*/false, slot, sharer);
+  moved |= draw_custom(base, instance, custom, draw, /*constant=*/true, slot, sharer);
   slot.inputs.tensors = by_name(instance.problem->inputs, instance.inputs, slot.tensors);
   return moved;
 }

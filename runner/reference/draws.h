@@ -52,7 +52,8 @@ class BaseDraws {
 
 /// Draw `draw` of the instance's inputs. Tensors of `slot` that fit are drawn anew where they are (a captured graph
 /// keeps their addresses); others are allocated: then it returns true. `custom` makes the inputs that the catalogue
-/// leaves to inputs.cpp; may be null.
-bool draw_slot(BaseDraws& base, const Instance& instance, InputsFunction custom, int64_t draw, Slot& slot);
+/// leaves to inputs.cpp; may be null. Inputs that draws share are those of `sharer`, where there is one.
+bool draw_slot(BaseDraws& base, const Instance& instance, InputsFunction custom, int64_t draw, Slot& slot,
+               const Slot* sharer = nullptr);
 
 }  // namespace pkb

@@ -148,8 +148,8 @@ void ReferenceSide::make_draws(const Instance& instance, int64_t first, int coun
   state.slots.resize(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < state.slots.size(); ++i) {
     Slot& slot = state.slots[i];
-    const bool moved =
-        draw_slot(state.base, instance, state.library->custom_inputs(), first + static_cast<int64_t>(i), slot);
+    const bool moved = draw_slot(state.base, instance, state.library->custom_inputs(), first + static_cast<int64_t>(i),
+                                 slot, i > 0 ? &state.slots.front() : nullptr);
     if (moved && i < kept) state.timer.drop_graph();
   }
   // Others read the slots on streams of their own.
@@ -263,7 +263,9 @@ bool ReferenceSide::repeats_input(int slot, std::size_t index) const {
   const c10::InferenceMode no_gradients;
   const TensorInstance& input = state_->instance.inputs.at(index);
   const at::Tensor& tensor = state_->slot(slot).tensors.at(index);
-  if (input.spec->constant || input.host || !tensor.defined() || tensor.dim() == 0 || tensor.numel() == 0) return false;
+  if (input.spec->constant || input.shared || input.host || !tensor.defined() || tensor.dim() == 0 ||
+      tensor.numel() == 0)
+    return false;
   return same_bytes(tensor, state_->slot(slot - 1).tensors.at(index));
 }
 

@@ -232,6 +232,9 @@ std::vector<Column> make_columns() {
       column_absent_at(0, "peak_memory_bytes", bytes,
                        "Device memory in use on the fullest GPU; on `host` resident memory.", &Row::memory_bytes_peak),
       column("repeat", index, "Which pass over the selection (`--repeat`), from 0.", &Row::repeat),
+      column("shared_inputs", text,
+             "Inputs too large to be drawn for every call: all draws between two refreshments share them.",
+             &Row::shared_inputs),
 
       // Journal and JSON only.
       json_column("log_tail", text, "The end of what the compiler or the candidate wrote, when it failed.",

@@ -64,8 +64,9 @@ struct Row {
 
   // Times.
   int warmup = 0, iterations = 0, draws = 0;
-  std::string l2;        ///< warm, cold; empty on host
-  std::string baseline;  ///< the fastest
+  std::string shared_inputs;  ///< the draws have them in common; names
+  std::string l2;             ///< warm, cold; empty on host
+  std::string baseline;       ///< the fastest
   SideTimes reference, candidate_times;
   double speedup = kNoValue;
   double setup_us = kNoValue;

@@ -61,6 +61,18 @@ TEST(SlabLayout, TensorsAreAlignedAndDoNotOverlap) {
   EXPECT_LE(previous + 256, layout.bytes());
 }
 
+TEST(SlabLayout, SharedInputsStandOnceBeforeTheSlots) {
+  Example example;
+  example.instance.inputs[2].shared = true;
+  const SlabLayout layout(example.instance, 3), apart(Example().instance, 3);
+  EXPECT_EQ(layout.input(2, 2), layout.input(0, 2));
+  EXPECT_LT(layout.input(0, 2), layout.input(0, 0));
+  EXPECT_NE(layout.input(1, 0), layout.input(0, 0));
+  EXPECT_EQ(layout.output(1, 1), layout.input(1, 1));
+  EXPECT_EQ(layout.shared_bytes(), 256);
+  EXPECT_EQ(apart.bytes() - layout.bytes(), 2 * 256);
+}
+
 TEST(SlabLayout, InPlaceOutputIsItsInput) {
   const Example example;
   const SlabLayout layout(example.instance, 2);

@@ -56,6 +56,21 @@ TEST(StreamNameTest, IsFixedForEver) {
   EXPECT_NE(pkb::StreamName().add("ab").add("c").hash(), pkb::StreamName().add("a").add("bc").hash());
 }
 
+TEST_F(DrawsTest, ASharedInputIsThatOfTheFirstSlot) {
+  Declared declared(1, "p", 4, 0);
+  declared.input("table", Dtype::bf16, {64, 3}, "normal", {0, 1});
+  declared.input("ids", Dtype::i64, {64}, "integers", {0, 63});
+  Instance& instance = declared.instance();
+  instance.inputs[0].shared = true;
+  const Slot first = slot(instance, 7);
+  pkb::BaseDraws base(*device_, at::kCPU, stream_, 1);
+  Slot second;
+  EXPECT_TRUE(pkb::draw_slot(base, instance, nullptr, 8, second, &first));
+  EXPECT_TRUE(second.tensors[0].is_same(first.tensors[0]));
+  EXPECT_TRUE(same(second.tensors[1], slot(instance, 8).tensors[1]));
+  EXPECT_FALSE(pkb::draw_slot(base, instance, nullptr, 9, second, &first));
+}
+
 TEST_F(DrawsTest, DependOnEverythingThatNamesThem) {
   const auto make = [&](int id, int rank, const std::string& name, const std::string& case_name, int64_t draw,
                         uint64_t seed) {

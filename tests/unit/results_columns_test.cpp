@@ -79,7 +79,7 @@ TEST(Columns, EveryMemberOfARowIsRecorded) {
     Row row = passed_row();
     row.mismatch = mismatch_row().mismatch;
     row.mismatch.got = 2;
-    row.reason = row.throttle = row.log_tail = "text";
+    row.reason = row.throttle = row.shared_inputs = row.log_tail = "text";
     row.status = "mismatch";
     row.failing_rank = row.repeat = 1;
     row.algbw_gbps = row.busbw_gbps = 3;
