@@ -97,6 +97,7 @@ protocol::TimeReply Contestant::time(const protocol::TimeRequest& request) {
   const bool had_head_start = request.mode == protocol::TimeRequest::Mode::replay;
   const double clocked_us = outcome.worker_us - (had_head_start ? 1e-3 * protocol::kReplayHeadStartNs : 0);
   reply.wall_us = std::max(clocked_us, 0.0) * static_cast<double>(calls) / static_cast<double>(all_calls);
+  reply.threads_after = reply.threads_before + outcome.new_threads;
   return reply;
 }
 

@@ -35,8 +35,8 @@ class Contestant {
   /// Makes the reference's slots the candidate's: inputs written, outputs poisoned, arguments bound.
   void load_draws(const Instance& instance);
   void run(const std::vector<int32_t>& draws, const std::vector<int64_t>& delays_ns);
-  /// Of the reply, wall_us is this rank's own clock and no word of the worker's: from the alignment to the reply, in
-  /// proportion where calls led into the loop.
+  /// Of the reply, wall_us and threads_after - threads_before are this rank's own findings and no word of the worker's:
+  /// the time from the alignment to the reply, in proportion where calls led into the loop.
   protocol::TimeReply time(const protocol::TimeRequest& request);
   /// What one call took when last timed; raises the deadlines of long calls.
   void set_expected_call(std::chrono::duration<double> call) { expected_call_ = call; }

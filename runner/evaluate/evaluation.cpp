@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <memory>
+#include <random>
 
 #include "catalogue/expression.h"
 #include "core/error.h"
@@ -41,6 +42,18 @@ std::string shared_inputs(const Instance& instance) {
     if (input.shared) names += (names.empty() ? "" : " ") + input.name;
   }
   return names;
+}
+
+/// Collective. Unless the user chose it, nobody can know it before the row is written: who knows the seed can make the
+/// inputs of other ranks without communication.
+void choose_seed(Job& job) {
+  job.seed = job.options.seed;
+  if (job.seed == 0) {
+    std::random_device random;
+    const uint64_t own = uint64_t{random()} << 32 | random();
+    job.seed = std::stoull(job.team.all_gather(std::to_string(own)).front()) | 1;
+  }
+  job.reference.set_seed(job.seed);
 }
 
 int64_t resident_bytes() {
@@ -200,12 +213,12 @@ class Evaluation {
     row.max_relative_error = has_candidate ? report_.max_relative_error : kNoValue;
     const double judged_us = has_candidate ? row.candidate_times.mean_us : row.reference.mean_us;
     add_bandwidth(row, judged_us);
+    if (has_candidate) refuse_what_is_doubted(row, result.doubt);
     if (!job_.times_count()) return row;
     row.roofline_percent = 100 * row.roofline_us / judged_us;
     if (!has_candidate) return row;
-    row.speedup = row.reference.mean_us / row.candidate_times.mean_us;
+    if (row.status == "passed") row.speedup = row.reference.mean_us / row.candidate_times.mean_us;
     refuse_the_impossible(row, result.plan);
-    refuse_contradictions(row, result.doubt);
     return row;
   }
 
@@ -213,7 +226,7 @@ class Evaluation {
   /// speed-up.
   void refuse_the_impossible(Row& row, const TimingPlan& plan) {
     const double floor_us = 1e6 * (plan.l2_warm ? limits_.floor_without_memory : limits_.floor_seconds);
-    if (!(row.candidate_times.mean_us < floor_us)) return;
+    if (!(row.candidate_times.mean_us < floor_us) || row.status != "passed") return;
     row.status = "implausible";
     row.speedup = kNoValue;
     char text[160];
@@ -222,11 +235,11 @@ class Evaluation {
     row.reason = text;
   }
 
-  static void refuse_contradictions(Row& row, const std::string& doubt) {
-    if (doubt.empty()) return;
-    row.status = "implausible";
+  static void refuse_what_is_doubted(Row& row, const Doubt& doubt) {
+    if (doubt.status.empty()) return;
+    row.status = doubt.status;
     row.speedup = kNoValue;
-    row.reason = doubt;
+    row.reason = doubt.reason;
   }
 
   void add_bandwidth(Row& row, double us) {
@@ -297,6 +310,7 @@ std::vector<RowKey> row_keys(const Job& job, const Item& item) {
 }
 
 std::vector<Row> evaluate(Job& job, WorkerPool& pool, const Item& item, uint64_t number) {
+  choose_seed(job);
   return Evaluation(job, pool, item, number).run();
 }
 

@@ -34,7 +34,7 @@ struct Job {
   double free_bytes = 0;       ///< of device memory, for this rank, when the evaluation began; the same on all ranks
   std::filesystem::path logs;  ///< folder of worker logs
   std::string name_prefix;     ///< of this job's shared-memory objects
-  uint64_t seed = 1;
+  uint64_t seed = 0;           ///< of the current evaluation; the same on all ranks
 
   /// Speed-ups exist for GPUs that a rank has to itself.
   bool times_count() const { return device.kind() == DeviceKind::cuda && ranks_per_gpu == 1; }

@@ -214,8 +214,7 @@ SweepResult Run::execute() {
   make_dump_folder();
   open_journal();
   install_signal_handlers();
-  reference_ =
-      std::make_unique<ReferenceSide>(team_, *device_, ReferenceOptions{options_.seed, placement_.ranks_per_gpu > 1});
+  reference_ = std::make_unique<ReferenceSide>(team_, *device_, ReferenceOptions{placement_.ranks_per_gpu > 1});
   if (is_root()) {
     journal_->begin(to_record(record()));
     std::size_t rows = 0;
@@ -233,8 +232,7 @@ SweepResult Run::execute() {
           .profile = profile_,
           .ranks_per_gpu = placement_.ranks_per_gpu,
           .logs = folder_ / "logs",
-          .name_prefix = name_prefix_,
-          .seed = options_.seed};
+          .name_prefix = name_prefix_};
   WorkerOptions worker;
   worker.executable = resources_.program("pkb_worker");
   worker.device = placement_.kind;

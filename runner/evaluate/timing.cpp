@@ -30,8 +30,9 @@ constexpr int kMostLeadInCalls = 300;
 constexpr int64_t kFirstTimedDraw = 1'000'000;
 constexpr std::chrono::seconds kReferenceLimit{1800};
 // A worker's events are believed while the rank's clock, which has messages and synchronisation in it, shows at most
-// this many times as long, and a little. What the machine did once it does not do in every one of some more loops.
-constexpr double kBelievedRatio = 2, kBelievedExtraUs = 1000;
+// this share more, and a little; what is still to be done after the end event may take as long. What the machine did
+// once it does not do in every one of some more loops.
+constexpr double kBelievedShare = 0.05, kBelievedExtraUs = 500;
 constexpr int kLoopsInDoubt = 3;
 
 /// One side of the comparison: the reference in this process, or the candidate in its worker.
@@ -89,6 +90,13 @@ class Collector {
   std::size_t calls_ = 0;
   std::vector<std::vector<double>> call_us_;
 };
+
+template <class... Numbers>
+std::string in_words(const char* format, Numbers... numbers) {
+  char text[160];
+  std::snprintf(text, sizeof text, format, numbers...);
+  return text;
+}
 
 std::vector<double> maxima_over_ranks(const SideTimes& times) {
   std::vector<double> maxima;
@@ -276,30 +284,41 @@ class ModeTimer {
       candidate_times.add(reply, count, true);
       read_clocks(result);
       compare(calls);
-      if (result.doubt.empty() && contradict(reply)) result.doubt = doubt_after_more(request, calls);
+      if (result.doubt.status.empty() && !doubt_about(reply, calls).status.empty()) {
+        result.doubt = doubt_after_more(request, calls);
+      }
     }
   }
 
-  /// Do the clocks of all ranks, also of those that did not wait for another, contradict the events?
-  bool contradict(const TimeReply& reply) {
-    // Isolated calls stand between flushes, which the events leave out.
-    if (!job_.times_count() || is_isolated()) return false;
-    return job_.team.all(reply.wall_us > kBelievedRatio * reply.event_us + kBelievedExtraUs);
+  /// Collective. What a loop shows of work beside the timed calls.
+  Doubt doubt_about(const TimeReply& reply, int calls) {
+    const auto most = [this](double value) { return job_.team.maximum(value); };
+    const double threads = most(reply.threads_after - reply.threads_before);
+    if (threads > 0) return {"cheated", in_words("timed calls started %g threads", threads)};
+    if (!job_.times_count()) return {};
+    const double believed_us = kBelievedShare * reply.event_us + kBelievedExtraUs;
+    if (!job_.team.all(reply.tail_us <= believed_us)) {
+      return {"cheated",
+              in_words("the device still worked %.3g us after the end of the timed calls", most(reply.tail_us))};
+    }
+    // Isolated calls stand between flushes, which the events leave out. A rank may wait for another: only where the
+    // clocks of all contradict their events there is no other explanation.
+    if (is_isolated() || !job_.team.all(reply.wall_us > reply.event_us + believed_us)) return {};
+    return {"implausible", in_words("the worker's events say %.3g us a call, this side's clock %.3g us",
+                                    most(reply.event_us) / calls, most(reply.wall_us) / calls)};
   }
 
   /// Loops that do not count; empty when one of them is beyond doubt.
-  std::string doubt_after_more(const TimeRequest& request, int calls) {
-    TimeReply reply;
+  Doubt doubt_after_more(const TimeRequest& request, int calls) {
+    Doubt doubt;
     for (int loop = 0; loop < kLoopsInDoubt; ++loop) {
       refresh();
-      reply = contestant_->time(request);
+      const TimeReply reply = contestant_->time(request);
       compare(calls);
-      if (!contradict(reply)) return {};
+      doubt = doubt_about(reply, calls);
+      if (doubt.status.empty()) return {};
     }
-    char text[160];
-    std::snprintf(text, sizeof text, "the worker's events say %.3g us a call, this side's clock %.3g us",
-                  job_.team.maximum(reply.event_us) / calls, job_.team.maximum(reply.wall_us) / calls);
-    return text;
+    return doubt;
   }
 
   /// Right after a timed loop, before the clock falls.

@@ -24,13 +24,19 @@ struct TimingPlan {
 /// largest number from 2 up that does (1 for a giant).
 int slots_that_fit(Job& job, const Instance& instance, int iterations);
 
+/// Why the candidate's times are not believed.
+struct Doubt {
+  std::string status;  ///< `cheated`, `implausible`; empty: they are
+  std::string reason;
+};
+
 struct TimingResult {
   TimingPlan plan;
   std::string baseline;  ///< the fastest
   SideTimes reference, candidate;
   double sm_clock_mhz =
-      kNoValue;          ///< the lowest over ranks, right after the candidate's timed loops; none where it is unknown
-  std::string doubt;     ///< the candidate's events and this side's clock contradict each other; empty: they do not
+      kNoValue;  ///< the lowest over ranks, right after the candidate's timed loops; none where it is unknown
+  Doubt doubt;
   std::string throttle;  ///< what held the clock down on any rank
 };
 

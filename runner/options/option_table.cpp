@@ -262,9 +262,11 @@ void add_protocol(std::vector<OptionSpec>& table, const Options& defaults) {
                   "can address (default {})",
                   defaults.io),
       one_of(&Options::io, {"private", "symmetric"}), value_of(&Options::io));
-  add(kRunner, "seed", '\0', "N", fmt::format("of all inputs (default {})", defaults.seed),
+  add(kRunner, "seed", '\0', "N",
+      "of all inputs, to repeat an evaluation whose row names it (default: a new one for each evaluation, which no "
+      "candidate can know)",
       number<uint64_t>(
-          &Options::seed, [](uint64_t) { return true; }, natural),
+          &Options::seed, [](uint64_t n) { return n >= 1; }, positive),
       value_of(&Options::seed));
   add(kRunner, "skew", '\0', nullptr,
       "delays ranks at random before the calls of every trial, not of every second one, so that a missing barrier "

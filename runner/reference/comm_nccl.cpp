@@ -240,7 +240,6 @@ void quiet_helper_threads() {
       {"TORCH_NCCL_BLOCKING_WAIT", "0"},
       {"TORCH_NCCL_ENABLE_TIMING", "0"},
       {"TORCH_FR_BUFFER_SIZE", "0"},  // no flight recorder: it costs host time in every call
-      {"TORCH_FR_BUFFER_SIZE", "0"},
   };
   for (const auto& [name, value] : kSettings) setenv(name, value, /*overwrite=*/1);
 }

@@ -31,8 +31,10 @@ class StreamName {
 class BaseDraws {
  public:
   /// `stream` is LibTorch's current stream of `device`.
-  BaseDraws(Device& device, at::Device torch_device, Stream stream, uint64_t seed)
+  BaseDraws(Device& device, at::Device torch_device, Stream stream, uint64_t seed = 1)
       : device_(device), torch_device_(torch_device), stream_(stream), seed_(seed) {}
+
+  void set_seed(uint64_t seed) { seed_ = seed; }
 
   at::Device torch_device() const { return torch_device_; }
   void fill(const at::Tensor& tensor, uint64_t name, int64_t draw, Device::Distribution distribution, double a,

@@ -76,7 +76,7 @@ struct ReferenceSide::State {
       : team(team_),
         device(device_),
         backend(make_torch_backend(device)),
-        base(device, backend->device(), backend->stream(), options.seed),
+        base(device, backend->device(), backend->stream()),
         groups(backend->make_groups(team, options.ranks_share_gpus)),
         timer(team, device, *backend) {}
 
@@ -124,6 +124,10 @@ ReferenceSide::ReferenceSide(Team& team, Device& device, const ReferenceOptions&
 
 ReferenceSide::~ReferenceSide() {
   drop_expected();
+}
+
+void ReferenceSide::set_seed(uint64_t seed) {
+  state_->base.set_seed(seed);
 }
 
 void ReferenceSide::load(const std::filesystem::path& shared_object) {

@@ -35,7 +35,6 @@ struct DumpDetails {
 };
 
 struct ReferenceOptions {
-  uint64_t seed = 1;
   bool ranks_share_gpus = false;  ///< then references communicate through MPI, staged through the host
 };
 
@@ -59,6 +58,8 @@ class ReferenceSide {
   ReferenceSide(Team& team, Device& device, const ReferenceOptions& options);
   ~ReferenceSide();
 
+  /// Of all draws from now on.
+  void set_seed(uint64_t seed);
   /// Loads kernels/<folder>/reference.so. Throws Error with the loader's text.
   void load(const std::filesystem::path& shared_object);
   std::vector<std::string> baselines() const;

@@ -226,7 +226,7 @@ std::vector<Column> make_columns() {
       column("throttle", text, "Throttle reasons the driver reported meanwhile.", &Row::throttle),
 
       // The evaluation itself.
-      column("seed", number, "Seed of all inputs; a 64-bit unsigned whole number.", &Row::seed),
+      column("seed", number, "Seed of this evaluation's inputs, orders and delays (`--seed`); a 64-bit unsigned whole number.", &Row::seed),
       column("started_utc", word, "When the evaluation started, ISO 8601.", &Row::started),
       column("evaluation_s", seconds, "How long the whole evaluation took.", &Row::seconds),
       column_absent_at(0, "peak_memory_bytes", bytes,

@@ -138,7 +138,7 @@ OrderedJson to_record(const RunRecord& run) {
   meta["cpu_count"] = positive_or_null(run.cpu_count);
   meta["versions"] = run.versions;
   meta["topology"] = text_or_null(run.topology);
-  meta["seed"] = run.seed;
+  meta["seed"] = run.seed == 0 ? OrderedJson(nullptr) : OrderedJson(run.seed);
   meta["environment"] = run.environment;
 
   OrderedJson devices = OrderedJson::array();

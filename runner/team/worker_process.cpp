@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "core/error.h"
@@ -154,6 +156,27 @@ std::optional<std::string> WorkerProcess::how_it_ended() {
   ::kill(-pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   return ended_;
+}
+
+void WorkerProcess::stop() {
+  if (ended_) return;
+  ::kill(-pid_, SIGSTOP);
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
+}
+
+void WorkerProcess::go_on() {
+  if (!ended_) ::kill(-pid_, SIGCONT);
+}
+
+int WorkerProcess::threads() const {
+  std::error_code gone;
+  int count = 0;
+  for (std::filesystem::directory_iterator task("/proc/" + std::to_string(pid_) + "/task", gone), end;
+       !gone && task != end; task.increment(gone)) {
+    ++count;
+  }
+  return count;
 }
 
 void WorkerProcess::kill() {

@@ -107,10 +107,10 @@ class WorkerSession::Call {
       const std::vector<Contribution> ranks = gather(session_.team_, word);
       const Decision decision = decide(ranks, doing(type_));
       if (decision.kind == Decision::Kind::finished)
-        return {std::vector<RankOutcome>(ranks.size()), reply_, worker_us_};
+        return {std::vector<RankOutcome>(ranks.size()), reply_, worker_us_, 0};
       if (decision.kind != Decision::Kind::go_on) {
         session_.process_->kill();
-        return {decision.outcomes, {}, 0};
+        return {decision.outcomes, {}, 0, 0};
       }
       if (!decision.served[static_cast<std::size_t>(session_.team_.rank())]) continue;  // says the same again
       word = ask(Type::exchanged, {{"status", "ok"}, {"texts", texts_for(word, ranks)}});
@@ -249,8 +249,15 @@ CallOutcome WorkerSession::call(Type type, const Json& body, Seconds deadline) {
 }
 
 CallOutcome WorkerSession::perform(Type type, const Json& body, Seconds deadline) {
+  const int threads = process_->threads();
+  process_->go_on();
   CallOutcome outcome = Call(*this, type, body, deadline).run();
-  if (!outcome.ok()) failure_ = outcome;
+  if (!outcome.ok()) {
+    failure_ = outcome;
+    return outcome;
+  }
+  if (type == Type::run || type == Type::time) process_->stop();
+  outcome.new_threads = process_->threads() - threads;
   return outcome;
 }
 

@@ -45,6 +45,11 @@ class WorkerProcess {
   /// Gone? How: "killed by signal 11 (Segmentation fault)", "exited with status 0". Does not wait.
   std::optional<std::string> how_it_ended();
   void kill();
+  /// Holds the process and those it forked: nothing they could still do reaches memory until go_on(). Returns when it
+  /// has stopped or ended.
+  void stop();
+  void go_on();
+  int threads() const;  ///< 0: it is gone
 
  private:
   pid_t pid_ = -1;
@@ -68,6 +73,7 @@ struct CallOutcome {
   /// exchange, to the reply. In a `time` call the alignment is that exchange, so it encloses the timed loop and little
   /// else.
   double worker_us = 0;
+  int new_threads = 0;  ///< that this rank's worker has more than before the call, as the kernel counts them
   bool ok() const;
   /// The first cause: crashes, then errors, timeouts, divergence, and at last consequences (a peer that waited for a
   /// dead one); among equals the lowest rank, which is stored in `rank`. Some passed outcome when all passed.
@@ -83,7 +89,9 @@ class WorkerSession {
 
   /// Collective. After a call that is not ok the worker is dead on every rank, and further calls return the same
   /// outcome. `begin` is sent by the first call of all; nobody needs to ask for it. `deadline` is what the worker may
-  /// take for its own work; waiting for other ranks does not count. Nothing that a worker does throws.
+  /// take for its own work; waiting for other ranks does not count. Nothing that a worker does throws. After
+  /// `run` and `time` the worker is stopped until the next call, so that a thread of the candidate cannot finish work
+  /// that was left undone.
   CallOutcome call(protocol::Type type, const protocol::Json& body, std::chrono::duration<double> deadline);
   bool alive() const { return !failure_.has_value(); }
   std::string log_tail(std::size_t bytes = 2048) const;  ///< of this rank's candidate

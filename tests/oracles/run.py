@@ -20,7 +20,7 @@ BUILD = pathlib.Path(os.environ.get("PKB_BUILD_DIR", pathlib.Path(__file__).reso
 def dump(world, size, selection, folder):
     """Runs the references alone; the rows of the journal."""
     command = ["mpirun", "--oversubscribe", "-np", str(world), str(BUILD / "bin" / "pkb_runner"), "--device", "host",
-               "--candidate", "none", "--size", size, "--warmup", "0", "--iterations", "1",
+               "--candidate", "none", "--seed", "1", "--size", size, "--warmup", "0", "--iterations", "1",
                "--out", str(folder / "out"), "--dump", str(folder / "dump"), *(["--problem", selection] if selection else [])]
     process = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if process.returncode != 0:

@@ -33,7 +33,9 @@ class ReferenceSideTest : public testing::Test {
   ReferenceSideTest()
       : team_(MPI_COMM_WORLD),
         device_(pkb::make_device(pkb::DeviceKind::host, 0, "pkb-side-" + std::to_string(getppid()))),
-        side_(team_, *device_, {.seed = 5, .ranks_share_gpus = false}) {}
+        side_(team_, *device_, {.ranks_share_gpus = false}) {
+    side_.set_seed(5);
+  }
 
   void load(const std::string& folder) {
     side_.load(std::string(PKB_BUILD_DIR "/lib/pkb/") + folder + "/reference.so");
