@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradient of problem 83: rows are differentiated in the layout in which they came, and go back in it."""
+
+import torch
+
+from exchange import all_to_all
+from filtering import cut_and_normaliser
+
+
+def gradient(parts, target, grad, top_k, top_p):
+    cut, normaliser = cut_and_normaliser(parts, top_k, top_p)
+    rows, words = parts.shape[1:]
+    result = torch.sub(parts, normaliser).exp_().mul_(-grad[:, None])
+    at = (target // words, torch.arange(rows, device=target.device), target % words)
+    result[at] += grad
+    return result if cut is None else result.masked_fill_(parts < cut, 0)
+
+
+def run(inputs, scalars, params, team):
+    logits, target, grad = inputs["logits"].flatten(0, 1), inputs["target"].view(-1), inputs["grad_output"].view(-1).float()
+    chunks = logits.split(len(inputs["logits"]) * max(1, scalars["chunk_size"]))
+    out = torch.empty(logits.shape, device=logits.device)
+
+    def fetch(chunk):
+        parts = torch.empty_like(chunk)
+        return parts, all_to_all(parts, chunk, async_op=True)
+
+    start, returns = 0, []
+    following = fetch(chunks[0])
+    for i, chunk in enumerate(chunks):
+        parts, work = following
+        if i + 1 < len(chunks):
+            following = fetch(chunks[i + 1])
+        rows = len(chunk) // team.world
+        own = slice(start + team.rank * rows, start + (team.rank + 1) * rows)
+        work.wait()
+        solved = gradient(parts.view(team.world, rows, -1), target[own], grad[own], scalars["top_k"], scalars["top_p"])
+        returns.append(all_to_all(out[start : start + len(chunk)], solved.flatten(0, 1), async_op=True))
+        start += len(chunk)
+    for work in returns:
+        work.wait()
+    return {"grad_logits": out.view(inputs["logits"].shape)}
