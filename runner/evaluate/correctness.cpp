@@ -59,7 +59,7 @@ std::string number(double value) {
 std::string describe(const Finding& finding, int rank, const Instance& instance, int trial) {
   const MismatchDetail& d = finding.detail;
   std::string text = "rank " + std::to_string(rank) + " " + finding.what;
-  if (!d.output.empty()) {
+  if (d.elements > 0) {
     text += " " + d.output + "[" + std::to_string(d.index) + "]: got " + number(d.got) + ", expected " +
             number(d.expected) + "; " + std::to_string(d.wrong) + " of " + std::to_string(d.elements) + " wrong";
   }
@@ -76,6 +76,8 @@ Finding inspect(Job& job, Slab& slab, const Instance& instance, int slot, Correc
   OutputErrors errors;
   if (!slab.inputs_intact(instance, job.reference, slot, finding.detail)) {
     finding.what = "the candidate changed its input";
+  } else if (!slab.guards_intact(instance, slot, finding.detail.output)) {
+    finding.what = "the candidate wrote outside its output " + finding.detail.output;
   } else if (!slab.outputs_match(instance, job.reference, slot, finding.detail, errors)) {
     finding.what = "output";
   }

@@ -33,6 +33,11 @@ protocol::TensorMessage tensor_message(const TensorInstance& tensor, int64_t off
           .rows_offset = tensor.present ? rows_offset : -1};
 }
 
+/// Unlike any value that kernels write, and different in every evaluation.
+Device::DrawKey guard_key(uint64_t seed) {
+  return {seed ^ 0x6775'6172'64ULL, 0, 0};
+}
+
 /// Appends a tensor to the argument of its name; members of a list stand next to each other.
 void append(std::vector<protocol::ArgumentMessage>& arguments, const TensorInstance& tensor,
             const protocol::TensorMessage& message) {
@@ -94,12 +99,15 @@ bool is_in_place(const Instance& instance, const TensorInstance& output) {
 SlabLayout::SlabLayout(const Instance& instance, int slots) : slots_(slots) {
   for (const TensorInstance& input : instance.inputs) {
     int64_t& end = input.shared ? shared_bytes_ : slot_bytes_;
+    if (is_in_place(instance, input)) end += kGuardBytes;
     inputs_.push_back(end);
     shared_.push_back(input.shared);
     end += room_of(input);
+    if (is_in_place(instance, input)) end += kGuardBytes;
   }
   for (const TensorInstance& output : instance.outputs) {
     rows_.push_back(-1);
+    output_bytes_.push_back(std::max<int64_t>(output.capacity_bytes(), 1));
     if (is_in_place(instance, output)) {
       const auto same = std::find_if(instance.inputs.begin(), instance.inputs.end(), [&](const TensorInstance& input) {
         return input.name == output.name && input.list_index == output.list_index;
@@ -108,8 +116,9 @@ SlabLayout::SlabLayout(const Instance& instance, int slots) : slots_(slots) {
       outputs_.push_back(inputs_[static_cast<std::size_t>(same - instance.inputs.begin())]);
       continue;
     }
+    slot_bytes_ += kGuardBytes;
     outputs_.push_back(slot_bytes_);
-    slot_bytes_ += room_of(output);
+    slot_bytes_ += room_of(output) + kGuardBytes;
     if (output.dynamic) {
       rows_.back() = slot_bytes_;
       slot_bytes_ += kAlignment;
@@ -156,6 +165,15 @@ Slab::~Slab() {
   if (base_) device_.close(base_);
 }
 
+template <class Function>
+void Slab::for_each_guard(const Instance& instance, int slot, Function function) {
+  for (std::size_t i = 0; i < instance.outputs.size(); ++i) {
+    if (!instance.outputs[i].present) continue;
+    function(i, base_ + layout_.output(slot, i) - SlabLayout::kGuardBytes);
+    function(i, base_ + layout_.end_of_output(slot, i));
+  }
+}
+
 void Slab::fill(const Instance& instance, const ReferenceSide& reference, int slot, uint64_t seed) {
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
     if (instance.inputs[i].shared && slot > 0) continue;
@@ -179,6 +197,20 @@ void Slab::fill(const Instance& instance, const ReferenceSide& reference, int sl
     }
     if (layout_.rows(slot, i) >= 0) device_.fill_bytes(base_ + layout_.rows(slot, i), 0xFF, sizeof(int64_t), stream_);
   }
+  for_each_guard(instance, slot, [&](std::size_t, void* guard) {
+    device_.poison(guard, Dtype::u8, SlabLayout::kGuardBytes, guard_key(seed), stream_);
+    if (guard_hash_ == 0) guard_hash_ = device_.hash(guard, SlabLayout::kGuardBytes, stream_);
+  });
+}
+
+bool Slab::guards_intact(const Instance& instance, int slot, std::string& output) {
+  bool intact = true;
+  for_each_guard(instance, slot, [&](std::size_t i, const void* guard) {
+    if (!intact || device_.hash(guard, SlabLayout::kGuardBytes, stream_) == guard_hash_) return;
+    intact = false;
+    output = instance.outputs[i].name;
+  });
+  return intact;
 }
 
 bool Slab::inputs_intact(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail) {

@@ -18,7 +18,7 @@
 namespace pkb {
 
 /// Where every tensor of every slot lies. By capacity, hence the same on all ranks and in all cases of one parameter
-/// set.
+/// set. What a call may write stands between guards: bytes that nobody may touch.
 class SlabLayout {
  public:
   SlabLayout(const Instance& instance, int slots);
@@ -33,13 +33,16 @@ class SlabLayout {
   }
   int64_t output(int slot, std::size_t index) const { return start_of(slot) + outputs_[index]; }
   int64_t rows(int slot, std::size_t index) const;  ///< of a dynamic output; -1 for others
+  /// The guards of an output begin where it ends, and this far before it.
+  static constexpr int64_t kGuardBytes = 1024;
+  int64_t end_of_output(int slot, std::size_t index) const { return output(slot, index) + output_bytes_[index]; }
 
  private:
   int64_t start_of(int slot) const { return shared_bytes_ + slot * slot_bytes_; }
 
   int slots_ = 0;
   int64_t shared_bytes_ = 0, slot_bytes_ = 0;
-  std::vector<int64_t> inputs_, outputs_, rows_;
+  std::vector<int64_t> inputs_, outputs_, rows_, output_bytes_;
   std::vector<bool> shared_;  ///< by input
 };
 
@@ -70,6 +73,9 @@ class Slab {
   /// Are the inputs still as drawn? The mismatch names the first that is not.
   bool inputs_intact(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail);
 
+  /// Are the guards around the outputs as they were? `output`: where they are not.
+  bool guards_intact(const Instance& instance, int slot, std::string& output);
+
   /// Compares the outputs of a slot with the reference's current expected outputs.
   bool outputs_match(const Instance& instance, const ReferenceSide& reference, int slot, MismatchDetail& detail,
                      OutputErrors& errors);
@@ -83,10 +89,15 @@ class Slab {
   uint64_t hash_output(const ReferenceSide& reference, int slot, std::size_t index);
 
  private:
+  /// Calls with (address, bytes) of both guards of every output, by index into instance.outputs.
+  template <class Function>
+  void for_each_guard(const Instance& instance, int slot, Function function);
+
   Device& device_;
   Stream stream_;
   SlabLayout layout_;
   char* base_ = nullptr;
+  uint64_t guard_hash_ = 0;
 };
 
 }  // namespace pkb

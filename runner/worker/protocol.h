@@ -36,7 +36,8 @@ enum class Type : uint32_t {
   quit = 10,       ///< {}
   exchanged = 11,  ///< answer to `exchange`: {status, texts: [..]}
   // worker -> rank
-  reply = 32,  ///< {ok, kind, reason, ...}: kind is a failure word (load_error, setup_error, runtime_error) when not ok
+  reply = 32,  ///< {ok, kind, reason, ...}: kind is a failure word (load_error, setup_error, runtime_error, mismatch,
+               ///< ...) when not ok
   exchange = 33,  ///< {what, group, text}: contribute `text` to the group's exchange `what`
 };
 

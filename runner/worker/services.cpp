@@ -14,6 +14,11 @@ constexpr int kServiceFailed = 1;
 constexpr int64_t kAlignment = 256;
 constexpr int64_t kLargest = int64_t{1} << 48;  // beyond any device; keeps sums of sizes from overflowing
 
+// Before and behind every symmetric buffer and its signal pad; buffers begin at such a distance from an allocation's
+// beginning.
+constexpr int64_t kGuardBytes = 4096;
+constexpr int kGuard = 0xA5;
+
 int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -39,8 +44,8 @@ pkb_device_facts facts_for(const DeviceFacts& facts, const Placement& placement)
 
 }  // namespace
 
-Services::Services(Device& device, RankLink& link, SymmetricMemory& memory, const Placement& placement)
-    : device_(device), link_(link), memory_(memory), groups_(placement.groups) {
+Services::Services(Device& device, RankLink& link, SymmetricMemory& memory, const Placement& placement, Stream stream)
+    : device_(device), link_(link), memory_(memory), stream_(stream), groups_(placement.groups) {
   for (const Group& group : groups_) members_.emplace_back(group.members.begin(), group.members.end());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     group_views_.push_back(
@@ -68,6 +73,22 @@ void Services::free_workspaces() {
 
 Services& Services::of(const pkb_context* context) {
   return *static_cast<Services*>(context->harness);
+}
+
+void Services::set_guard(char* guard) {
+  device_.fill_bytes(guard, kGuard, kGuardBytes, stream_);
+  if (guard_hash_ == 0) guard_hash_ = device_.hash(guard, kGuardBytes, stream_);
+  device_.synchronize(stream_);
+}
+
+std::string Services::broken_guard() {
+  for (const Tables& tables : tables_) {
+    for (const auto& [guard, where] : tables.guards) {
+      if (device_.hash(guard, kGuardBytes, stream_) == guard_hash_) continue;
+      return "a symmetric buffer of " + std::to_string(tables.bytes) + " bytes was written to " + where;
+    }
+  }
+  return {};
 }
 
 int Services::symmetric_alloc(const pkb_context* context, const char* group, int64_t bytes, pkb_symmetric* out) {
@@ -125,18 +146,26 @@ const Group& Services::group_named(const char* name) const {
   return *found;
 }
 
-/// Buffer and signal pad are one allocation, so that one handle a member is exchanged.
+/// Buffer and signal pad are one allocation, so that one handle a member is exchanged: guard, buffer, guard, pad,
+/// guard.
 void Services::allocate_symmetric(const Group& group, int64_t bytes, pkb_symmetric& out) {
-  const int64_t pad = aligned(bytes);
-  const auto total = static_cast<std::size_t>(pad) + PKB_SIGNAL_WORDS * sizeof(uint32_t);
-  const SharedBlock& block = memory_.allocate(group, total, "symmetric_alloc of " + std::to_string(bytes) + " bytes");
+  constexpr int64_t kPadBytes = PKB_SIGNAL_WORDS * sizeof(uint32_t);
+  const int64_t pad = kGuardBytes + aligned(bytes) + kGuardBytes, end = pad + kPadBytes;
+  const SharedBlock& block = memory_.allocate(group, static_cast<std::size_t>(end + kGuardBytes),
+                                              "symmetric_alloc of " + std::to_string(bytes) + " bytes");
   memory_.all_opened(block);
   Tables& tables = tables_.emplace_back();
-  tables.peers = block.peers;
+  tables.bytes = bytes;
   for (void* const peer : block.peers) {
+    tables.peers.push_back(static_cast<char*>(peer) + kGuardBytes);
     tables.signals.push_back(reinterpret_cast<uint32_t*>(static_cast<char*>(peer) + pad));
   }
-  out = {.local = block.local,
+  char* const own = static_cast<char*>(block.local);
+  tables.guards = {{own, "before its beginning"},
+                   {own + kGuardBytes + bytes, "past its end"},
+                   {own + end, "past the end of its signal pad"}};
+  for (const auto& [guard, unused] : tables.guards) set_guard(guard);
+  out = {.local = own + kGuardBytes,
          .peers = tables.peers.data(),
          .signal = tables.signals[static_cast<std::size_t>(group.index)],
          .peer_signals = tables.signals.data(),

@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -26,7 +27,7 @@ struct Placement {
 /// returns an error code and remembers the text, because candidates tend to return a code of their own.
 class Services {
  public:
-  Services(Device& device, RankLink& link, SymmetricMemory& memory, const Placement& placement);
+  Services(Device& device, RankLink& link, SymmetricMemory& memory, const Placement& placement, Stream stream);
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
 
@@ -34,6 +35,8 @@ class Services {
   /// Services are for setup only; closed at first.
   void set_open(bool open) { open_ = open; }
   const std::string& first_error() const { return first_error_; }
+  /// Which symmetric buffer, and where, somebody wrote past its ends; empty: none. For a time when no rank works.
+  std::string broken_guard();
   /// Frees workspaces. Symmetric buffers belong to SymmetricMemory.
   void free_workspaces();
 
@@ -42,6 +45,8 @@ class Services {
   struct Tables {
     std::vector<void*> peers;
     std::vector<uint32_t*> signals;
+    std::vector<std::pair<char*, const char*>> guards;  ///< of the own buffer: where, and where in words
+    int64_t bytes = 0;
   };
   static Services& of(const pkb_context* context);
   static int symmetric_alloc(const pkb_context* context, const char* group, int64_t bytes, pkb_symmetric* out);
@@ -51,16 +56,19 @@ class Services {
 
   int serve(const char* service, const std::function<void()>& work);
   const Group& group_named(const char* name) const;
+  void set_guard(char* guard);
   void allocate_symmetric(const Group& group, int64_t bytes, pkb_symmetric& out);
 
   Device& device_;
   RankLink& link_;
   SymmetricMemory& memory_;
+  Stream stream_;
   std::vector<Group> groups_;
   std::vector<std::vector<int32_t>> members_;
   std::vector<pkb_group> group_views_;
   std::list<Tables> tables_;
   std::vector<void*> workspaces_;
+  uint64_t guard_hash_ = 0;
   pkb_context context_{};
   bool open_ = false;
   std::string first_error_;

@@ -119,7 +119,7 @@ Json Worker::begin(const Json& body) {
   device_ = make_device(kind, ordinal, protocol::string_field(body, "prefix"));
   stream_ = device_->create_stream();
   memory_.emplace(*device_, link_);
-  services_.emplace(*device_, link_, *memory_, placement_);
+  services_.emplace(*device_, link_, *memory_, placement_, stream_);
   aligner_.emplace(*device_, link_, *memory_, world());
   return Json::object();
 }
@@ -170,8 +170,15 @@ Json Worker::setup(const Json& body) {
   return {{"setup_us", setup_us}};
 }
 
+/// After all calls: before the next ones every rank has finished them.
+void Worker::require_guards() {
+  const std::string broken = services_->broken_guard();
+  if (!broken.empty()) throw Failure("mismatch", broken);
+}
+
 Json Worker::bind(const Json& body) {
   if (slab_block_ == nullptr) throw Error("arguments without a slab");
+  require_guards();
   std::vector<protocol::ArgumentsMessage> draws;
   for (const Json& draw : protocol::array_field(body, "draws", kMostDraws)) {
     draws.push_back(draw.get<protocol::ArgumentsMessage>());
@@ -244,6 +251,7 @@ Json Worker::time(const Json& body) {
 Json Worker::teardown() {
   if (is_set_up_) {
     is_set_up_ = false;
+    require_guards();
     candidate().teardown(state_);
     settle("runtime_error", "pkb_teardown");
   }
