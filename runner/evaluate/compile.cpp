@@ -24,13 +24,6 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-fs::path cache_folder() {
-  if (const auto folder = environment("PKB_CACHE_DIR"); !folder.empty()) return fs::path(folder) / "modules";
-  if (const auto folder = environment("XDG_CACHE_HOME"); !folder.empty()) return fs::path(folder) / "pkb/modules";
-  if (const auto folder = environment("HOME"); !folder.empty()) return fs::path(folder) / ".cache/pkb/modules";
-  return fs::temp_directory_path() / ("pkb-modules-" + std::to_string(getuid()));
-}
-
 /// The libraries that a line `// pkb-link: cublas cublasLt` in the source names.
 std::vector<std::string> link_flags(const std::string& source) {
   constexpr std::string_view kMark = "// pkb-link:";
@@ -99,7 +92,7 @@ Compiled compile_here(const fs::path& file, const DeviceFacts& device, const Res
   if (device.kind == DeviceKind::cuda) {
     for (const std::string& flag : link_flags(source)) command.push_back(flag);
   }
-  const fs::path folder = cache_folder();
+  const fs::path folder = module_cache();
   fs::create_directories(folder);
   const fs::path module = folder / (cache_key(source, command, resources) + ".so");
   if (fs::exists(module)) {
@@ -123,6 +116,13 @@ Compiled compile_here(const fs::path& file, const DeviceFacts& device, const Res
 }
 
 }  // namespace
+
+fs::path module_cache() {
+  if (const auto folder = environment("PKB_CACHE_DIR"); !folder.empty()) return fs::path(folder) / "modules";
+  if (const auto folder = environment("XDG_CACHE_HOME"); !folder.empty()) return fs::path(folder) / "pkb/modules";
+  if (const auto folder = environment("HOME"); !folder.empty()) return fs::path(folder) / ".cache/pkb/modules";
+  return fs::temp_directory_path() / ("pkb-modules-" + std::to_string(getuid()));
+}
 
 Compiled compile_candidate(Team& team, const fs::path& file, const DeviceFacts& device, const Resources& resources) {
   Compiled mine;

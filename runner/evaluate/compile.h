@@ -18,6 +18,9 @@ struct Compiled {
   bool ok() const { return !module.empty(); }
 };
 
+/// Where compiled modules, and what was found out about modules, are kept.
+std::filesystem::path module_cache();
+
 /// Collective. A .so is taken as it is; a .cu is compiled once a node (nvcc, or pkb's host compiler) into a cache keyed
 /// by content, headers and flags, below $PKB_CACHE_DIR, $XDG_CACHE_HOME/pkb or ~/.cache/pkb.
 Compiled compile_candidate(Team& team, const std::filesystem::path& file, const DeviceFacts& device,

@@ -7,15 +7,19 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <random>
 
 #include "catalogue/expression.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "evaluate/compile.h"
 #include "evaluate/contestant.h"
 #include "evaluate/controls.h"
 #include "evaluate/correctness.h"
+#include "evaluate/dynamic_symbols.h"
+#include "evaluate/mechanisms.h"
 #include "evaluate/program.h"
 #include "evaluate/room.h"
 #include "evaluate/sha256.h"
@@ -143,7 +147,29 @@ class Evaluation {
       base_.log_tail = compiled.log_tail;
       throw EvaluationEnded({"compile_error", compiled.reason, -1, {}});
     }
+    inspect(compiled.module);
     judge_candidate(compiled.module);
+  }
+
+  /// Collective. What the file shows before it is loaded.
+  void inspect(const std::filesystem::path& module) {
+    std::string file;
+    together(job_.team, [&] { file = read_file(module); });
+    const DynamicSymbols symbols = dynamic_symbols(file);
+    for (const std::string& refusal : job_.team.all_gather(refused_link(symbols))) {
+      if (!refusal.empty()) throw EvaluationEnded({"cheated", refusal, -1, {}});
+    }
+    if (job_.device.kind() != DeviceKind::cuda || job_.team.rank() != 0) return;
+    mechanisms_ = std::async(std::launch::async, [module, symbols, file, facts = job_.device.facts()] {
+      std::string why_not;
+      const auto found = find_mechanisms(module, symbols, facts, module_cache(), sha256(file), why_not);
+      if (!why_not.empty()) log::warning("the mechanisms of " + module.string() + " are unknown: " + why_not);
+      return found;
+    });
+  }
+
+  void note_mechanisms() {
+    if (mechanisms_.valid()) base_.mechanisms = mechanisms_.get();
   }
 
   /// Its errors are the same on all ranks.
@@ -161,6 +187,7 @@ class Evaluation {
     report_ = check(job_, *contestant_, problem(), item_.size, item_.overrides, slots, dumps());
     base_.trials = report_.trials;
     base_.setup_us = job_.team.maximum(contestant_->setup_us());
+    note_mechanisms();  // nothing else works while calls are timed
     if (!report_.default_set_up) contestant_->set_up(instance_, std::max(slots, burst_that_fits(job_, instance_)));
     time_all(contestant_.get());
     contestant_->tear_down();
@@ -251,6 +278,7 @@ class Evaluation {
   }
 
   void fail(const Verdict& verdict) {
+    note_mechanisms();
     Row row = base_;
     row.status = verdict.status;
     row.reason = verdict.reason;
@@ -290,6 +318,7 @@ class Evaluation {
   Roofline limits_;
   CorrectnessReport report_;
   std::unique_ptr<Contestant> contestant_;
+  std::future<std::vector<std::string>> mechanisms_;  ///< of the root
 };
 
 }  // namespace

@@ -226,7 +226,9 @@ std::vector<Column> make_columns() {
       column("throttle", text, "Throttle reasons the driver reported meanwhile.", &Row::throttle),
 
       // The evaluation itself.
-      column("seed", number, "Seed of this evaluation's inputs, orders and delays (`--seed`); a 64-bit unsigned whole number.", &Row::seed),
+      column("seed", number,
+             "Seed of this evaluation's inputs, orders and delays (`--seed`); a 64-bit unsigned whole number.",
+             &Row::seed),
       column("started_utc", word, "When the evaluation started, ISO 8601.", &Row::started),
       column("evaluation_s", seconds, "How long the whole evaluation took.", &Row::seconds),
       column_absent_at(0, "peak_memory_bytes", bytes,
@@ -235,6 +237,11 @@ std::vector<Column> make_columns() {
       column("shared_inputs", text,
              "Inputs too large to be drawn for every call: all draws between two refreshments share them.",
              &Row::shared_inputs),
+      column("mechanisms", list,
+             "What a CUDA candidate's machine code and imports can move data with: `copy_engine`, `sm` (accesses at "
+             "system "
+             "scope), `tma`, `multicast`.",
+             &Row::mechanisms),
 
       // Journal and JSON only.
       json_column("log_tail", text, "The end of what the compiler or the candidate wrote, when it failed.",

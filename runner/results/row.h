@@ -38,7 +38,7 @@ struct Row {
   // What was judged.
   int problem_id = 0;
   std::string problem, title;
-  std::vector<std::string> suites;
+  std::vector<std::string> suites, mechanisms;
   std::string domain;
   int level = 0;
   std::string candidate;  ///< folder or file as given; "shipped"; "none"

@@ -81,6 +81,7 @@ TEST(Columns, EveryMemberOfARowIsRecorded) {
     row.mismatch.got = 2;
     row.reason = row.throttle = row.shared_inputs = row.log_tail = "text";
     row.status = "mismatch";
+    row.mechanisms = {"sm", "tma"};
     row.failing_rank = row.repeat = 1;
     row.algbw_gbps = row.busbw_gbps = 3;
     row.reference.null_reason = row.candidate_times.null_reason = "why";
