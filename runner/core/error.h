@@ -26,6 +26,6 @@ class SystemError : public Error {
   SystemError(const std::string& what, int error_number);
 };
 
-enum ExitCode { kExitPassed = 0, kExitFailed = 1, kExitUsage = 2, kExitHarness = 3 };
+enum ExitCode { kExitPassed = 0, kExitFailed = 1, kExitUsage = 2, kExitHarness = 3, kExitStopped = 4 };
 
 }  // namespace pkb

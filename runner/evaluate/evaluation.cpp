@@ -190,7 +190,23 @@ class Evaluation {
     note_mechanisms();  // nothing else works while calls are timed
     if (!report_.default_set_up) contestant_->set_up(instance_, std::max(slots, burst_that_fits(job_, instance_)));
     time_all(contestant_.get());
-    contestant_->tear_down();
+    try {
+      contestant_->tear_down();
+    } catch (const EvaluationEnded& ended) {
+      void_rows(ended.verdict());
+    }
+  }
+
+  /// What is found out last, in teardown, holds for all that was measured.
+  void void_rows(const Verdict& verdict) {
+    for (Row& row : rows_) {
+      if (row.status != "passed") continue;
+      row.status = verdict.status;
+      row.reason = verdict.reason;
+      row.failing_rank = verdict.rank;
+      row.speedup = kNoValue;
+      add_log_tail(row);
+    }
   }
 
   void describe_limits() {

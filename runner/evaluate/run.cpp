@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 
@@ -29,8 +30,30 @@ void request_stop(int signal) {
   stop_signal() = signal;
 }
 
-/// SIGTERM and SIGINT end the sweep after the current evaluation; a second one ends the program.
+/// Writes the derived files as soon as a signal asks to stop: launchers kill what still runs a second later, be it in
+/// the middle of an evaluation.
+class EarlyResults {
+ public:
+  explicit EarlyResults(std::filesystem::path folder)
+      : writer_([folder = std::move(folder)](const std::stop_token& done) {
+          while (stop_signal() == 0 && !done.stop_requested()) std::this_thread::sleep_for(kPoll);
+          if (stop_signal() == 0) return;
+          try {
+            write_results(folder);
+          } catch (const std::exception& error) {
+            log::error(error.what());
+          }
+        }) {}
+
+ private:
+  static constexpr std::chrono::milliseconds kPoll{20};
+  std::jthread writer_;
+};
+
+/// SIGTERM and SIGINT end the sweep after the current evaluation; a second one ends the program. A file that may not
+/// grow is an error of the write, not the end.
 void install_signal_handlers() {
+  ::signal(SIGXFSZ, SIG_IGN);
   struct sigaction action {};
   action.sa_handler = request_stop;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -244,6 +267,8 @@ SweepResult Run::execute() {
   make_undumpable();
   const bool judges =
       std::any_of(plan_.begin(), plan_.end(), [](const Item& item) { return !item.candidate.file.empty(); });
+  std::optional<EarlyResults> early;
+  if (is_root()) early.emplace(folder_);
   WorkerPool pool(worker, job.logs, team_.rank(), judges);
   Reporter reporter(journal_ ? &*journal_ : nullptr, screen_ ? &*screen_ : nullptr);
   return sweep(job, pool, plan_, reporter, stop_signal());
@@ -251,6 +276,10 @@ SweepResult Run::execute() {
 
 void Run::report(const SweepResult& result) {
   if (!is_root()) return;
+  if (result.unsaved > 0) {
+    log::error(std::to_string(result.unsaved) + " rows could not be written to " + folder_.string() +
+               "; they stand in the table alone");
+  }
   write_results(folder_);
   if (result.stopped) screen_->note("stopped by a signal; continue with --resume " + folder_.string());
   screen_->finish(folder_);

@@ -2,6 +2,7 @@
 #include "evaluate/sweep.h"
 
 #include "core/error.h"
+#include "core/log.h"
 #include "evaluate/program.h"
 #include "evaluate/sha256.h"
 
@@ -13,9 +14,24 @@ void Reporter::progress(const Item& item) {
 
 void Reporter::add(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    if (journal_) journal_->append(row);
+    if (journal_) pending_.push_back(row);
     if (screen_) screen_->show(row);
   }
+  save();
+}
+
+void Reporter::save() {
+  try {
+    for (; !pending_.empty(); pending_.pop_front()) journal_->append(pending_.front());
+  } catch (const SystemError& error) {
+    if (!complained_) log::error(std::string(error.what()) + "; rows are kept until that is possible");
+    complained_ = true;
+  }
+}
+
+std::size_t Reporter::unsaved() {
+  save();
+  return pending_.size();
 }
 
 bool Reporter::holds_all(const std::vector<RowKey>& keys) const {
@@ -26,7 +42,8 @@ bool Reporter::holds_all(const std::vector<RowKey>& keys) const {
 }
 
 int SweepResult::exit_code() const {
-  if (stopped || harness_errors > 0) return kExitHarness;
+  if (stopped) return kExitStopped;
+  if (harness_errors > 0 || unsaved > 0) return kExitHarness;
   return failed > 0 ? kExitFailed : kExitPassed;
 }
 
@@ -66,6 +83,7 @@ SweepResult sweep(Job& job, WorkerPool& pool, const std::vector<Item>& plan, Rep
     reporter.add(rows);
     count(rows, result);
   }
+  result.unsaved = static_cast<std::size_t>(job.team.maximum(static_cast<double>(reporter.unsaved())));
   return result;
 }
 

@@ -24,7 +24,15 @@ void write_all(int descriptor, std::string_view bytes, const std::filesystem::pa
 }  // namespace
 
 void write_and_sync(int descriptor, std::string_view bytes, const std::filesystem::path& file) {
-  write_all(descriptor, bytes, file);
+  const off_t before = ::lseek(descriptor, 0, SEEK_END);
+  try {
+    write_all(descriptor, bytes, file);
+  } catch (...) {
+    if (before >= 0 && ::ftruncate(descriptor, before) != 0) {
+      // The half line stays; a journal that is resumed cuts it.
+    }
+    throw;
+  }
   if (::fsync(descriptor) != 0) throw SystemError(fmt::format("cannot sync {}", file.string()), errno);
 }
 
