@@ -6,12 +6,14 @@
 
 #include <pkb/reference.h>
 
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace pkb {
 
-/// Of every head, fp32: q, k [N, T, K], v [N, T, V], strength [N, T, 1] and log_decay [N, T, K] or [N, T, 1], at most
-/// 0.
+/// Of every head, fp32: k [N, T, K], v [N, T, V], strength [N, T, 1] and log_decay [N, T, K] or [N, T, 1], at most 0;
+/// q [N, tokens, K] of the last tokens, whose number divides T.
 struct DeltaRule {
   at::Tensor q, k, v, strength, log_decay;
 };
@@ -26,26 +28,27 @@ inline at::Tensor normalised(const at::Tensor& x, double eps) {
 inline at::Tensor decayed_products(const at::Tensor& x, const at::Tensor& y, const at::Tensor& decay) {
   if (decay.size(-1) == 1) return at::matmul(x, y.transpose(-2, -1)) * (decay - decay.transpose(-2, -1)).exp_();
   // Both factors from a token close to i, or e^(-decay_j) overflows: 16 tokens at most -5 each stay above e^-80.
-  constexpr int64_t kRows = 16;
+  constexpr int64_t kMostRows = 16;
   constexpr double kMostNeeded = 80;
-  const at::Tensor rows = decay.unflatten(-2, at::IntArrayRef{-1, kRows});
+  const std::array<int64_t, 2> by_rows{-1, std::gcd(decay.size(-2), kMostRows)};
+  const at::Tensor rows = decay.unflatten(-2, by_rows);
   const at::Tensor first = rows.narrow(-2, 0, 1);
-  const at::Tensor left = x.unflatten(-2, at::IntArrayRef{-1, kRows}) * (rows - first).exp_();
+  const at::Tensor left = x.unflatten(-2, by_rows) * (rows - first).exp_();
   const at::Tensor right = y.unsqueeze(-3) * (first - decay.unsqueeze(-3)).clamp_max_(kMostNeeded).exp_();
   return at::matmul(left, right.transpose(-2, -1)).flatten(-3, -2);
 }
 
-/// o [N, T, V], o_t = S_t^T q_t of the states S [K, V], 0 before the first token:
+/// o [N, tokens, V] of q's tokens, o_t = S_t^T q_t of the states S [K, V], 0 before the first token:
 ///   S' = diag(e^log_decay_t) S_(t-1),  u_t = strength_t (v_t - S'^T k_t),  S_t = S' + k_t u_t^T
 inline at::Tensor delta_rule(const DeltaRule& in) {
-  constexpr int64_t kChunk = 64;
-  const int64_t tokens = in.q.size(1), missing = (kChunk - tokens % kChunk) % kChunk;
-  const auto chunks = [&](const at::Tensor& x) {  // [N, chunks, C, ..]; tokens of zeros at the end change nothing
-    const at::Tensor whole = missing == 0 ? x : at::constant_pad_nd(x, {0, 0, 0, missing});
-    return whole.unflatten(1, at::IntArrayRef{-1, kChunk});
-  };
+  constexpr int64_t kLongestChunk = 64;
+  const int64_t size = std::gcd(in.q.size(1), kLongestChunk);
+  const auto chunks = [&](const at::Tensor& x) { return x.unflatten(1, at::IntArrayRef{-1, size}); };  // [N, .., C, ..]
   const at::Tensor q = chunks(in.q), k = chunks(in.k), v = chunks(in.v), strength = chunks(in.strength);
   const at::Tensor decay = chunks(in.log_decay).cumsum(-2), fade = decay.exp();  // since the chunk's start
+  const int64_t count = k.size(1), own = q.size(1);
+  const auto of_own = [&](const at::Tensor& x) { return x.narrow(1, count - own, own); };
+  const auto but_last = [&](const at::Tensor& x) { return x.narrow(1, 0, count - 1); };
 
   // u_i + strength_i sum_(j<i) (k_i e^(decay_i - decay_j) k_j) u_j = strength_i (v_i - S^T (e^decay_i k_i)) for the
   // state S at the chunk's start: solved for both parts of the right side.
@@ -56,19 +59,19 @@ inline at::Tensor delta_rule(const DeltaRule& in) {
   const at::Tensor from_values = solved.narrow(-1, 0, v.size(-1)),
                    from_state = solved.narrow(-1, v.size(-1), k.size(-1));
 
-  const at::Tensor whole = decay.narrow(-2, kChunk - 1, 1);
-  const at::Tensor whole_fade = whole.exp().transpose(-2, -1);
-  const at::Tensor added = (k * (whole - decay).exp_()).transpose(-2, -1);
-  at::Tensor state = at::zeros({q.size(0), k.size(-1), v.size(-1)}, q.options());
-  std::vector<at::Tensor> states, updates;
-  for (int64_t chunk = 0; chunk < q.size(1); ++chunk) {
-    states.push_back(state);
-    updates.push_back(at::baddbmm(from_values.select(1, chunk), from_state.select(1, chunk), state, 1, -1));
-    state = at::baddbmm(state * whole_fade.select(1, chunk), added.select(1, chunk), updates.back());
-  }
-  const at::Tensor inherited = at::matmul(q * fade, at::stack(states, 1));
-  const at::Tensor own = at::matmul(decayed_products(q, k, decay).tril_(), at::stack(updates, 1));
-  return (inherited + own).flatten(1, 2).narrow(1, 0, tokens);
+  // The state at the next chunk's start is step S + gain.
+  const at::Tensor whole = but_last(decay).narrow(-2, size - 1, 1);
+  const at::Tensor added = (but_last(k) * (whole - but_last(decay)).exp_()).transpose(-2, -1);
+  const at::Tensor step = at::matmul(added, but_last(from_state)).neg_();
+  step.diagonal(0, -2, -1).add_(whole.exp().squeeze(-2));
+  const at::Tensor states = at::constant_pad_nd(at::matmul(added, but_last(from_values)), {0, 0, 0, 0, 1, 0});
+  for (int64_t i = 0; i + 1 < count; ++i) states.select(1, i + 1).baddbmm_(step.select(1, i), states.select(1, i));
+
+  const at::Tensor at_start = of_own(states);
+  const at::Tensor updates = of_own(from_values) - at::matmul(of_own(from_state), at_start);
+  const at::Tensor inherited = at::matmul(q * of_own(fade), at_start);
+  const at::Tensor within = at::matmul(decayed_products(q, of_own(k), of_own(decay)).tril_(), updates);
+  return (inherited + within).flatten(1, 2);
 }
 
 }  // namespace pkb

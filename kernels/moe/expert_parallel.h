@@ -20,62 +20,86 @@ inline Routing route(const at::Tensor& hidden, const at::Tensor& gate_weight, co
   return {weights, experts};
 }
 
-/// One exchange of (token, expert) pairs. The host learns the split sizes when it is made.
+/// One exchange of (token, expert) pairs. The host learns the split sizes while the first rows are gathered.
 class Dispatch {
  public:
   Dispatch(const Routing& routing, int64_t experts, Comm& comm)
-      : comm_(comm), local_experts_(experts / comm.size()), tokens_(routing.experts.size(0)) {
-    const ByOwner pairs = group_by_owner(routing.experts.view(-1), experts);
-    token_ = pairs.order.floor_divide(routing.experts.size(1));
-    weight_ = routing.weights.view(-1).index_select(0, pairs.order).unsqueeze(-1);
-    read_splits(pairs.counts);
-  }
+      : comm_(comm),
+        experts_(experts),
+        weights_(routing.weights),
+        table_(counts_of_all(routing.experts.view(-1), experts, comm)),
+        order_(at::argsort(routing.experts.view(-1), /*stable=*/true)) {}
 
   /// The rows that chose this rank's experts, in the order (source, local expert, token).
-  at::Tensor send(const at::Tensor& hidden) const {
-    return exchange_rows(hidden.index_select(0, token_), splits_, comm_);
+  at::Tensor send(const at::Tensor& hidden) {
+    const int64_t top_k = weights_.size(1);
+    const at::Tensor rows = hidden.index_select(0, top_k == 1 ? order_ : order_.floor_divide(top_k));
+    read_splits();
+    return exchange_rows(rows, splits_, comm_);
   }
 
-  /// result = expert(rows, l) for the rows of each local expert l; `rows` and the results in the order of send().
+  /// Applies expert l of `experts` to the rows of local expert l; `rows` and the results in the order of send(). A
+  /// single one serves all local experts.
   template <typename Expert>
-  at::Tensor for_each_expert(const at::Tensor& rows, const Expert& expert) const {
-    std::vector<at::Tensor> chunks = rows.split_with_sizes(chunk_rows_);
-    for (int64_t l = 0; l < local_experts_; ++l) {
-      std::vector<at::Tensor> own;
-      std::vector<int64_t> sizes;
-      for (std::size_t i = static_cast<std::size_t>(l); i < chunks.size();
-           i += static_cast<std::size_t>(local_experts_)) {
-        own.push_back(chunks[i]);
-        sizes.push_back(chunk_rows_[i]);
+  at::Tensor apply(const std::vector<Expert>& experts, const at::Tensor& rows) const {
+    if (experts.size() == 1) return experts.front()(rows);
+    const std::size_t local = experts.size(), ranks = chunk_rows_.size() / local;
+    std::vector<at::Tensor> chunks = rows.split_with_sizes(chunk_rows_), by_expert;
+    std::vector<std::vector<int64_t>> sizes(local);  // of the chunks of each expert
+    std::vector<int64_t> sums(local);
+    for (std::size_t l = 0; l < local; ++l) {
+      for (std::size_t s = 0; s < ranks; ++s) {
+        by_expert.push_back(chunks[s * local + l]);
+        sizes[l].push_back(chunk_rows_[s * local + l]);
+        sums[l] += sizes[l].back();
       }
-      const std::vector<at::Tensor> results = expert(at::cat(own), l).split_with_sizes(sizes);
-      for (std::size_t s = 0; s < results.size(); ++s) {
-        chunks[s * static_cast<std::size_t>(local_experts_) + static_cast<std::size_t>(l)] = results[s];
-      }
+    }
+    const std::vector<at::Tensor> own = (ranks == 1 ? rows : at::cat(by_expert)).split_with_sizes(sums);
+    for (std::size_t l = 0; l < local; ++l) {
+      const std::vector<at::Tensor> results = experts[l](own[l]).split_with_sizes(sizes[l]);
+      for (std::size_t s = 0; s < ranks; ++s) chunks[s * local + l] = results[s];
     }
     return at::cat(chunks);
   }
 
   /// Results go home in the order of send(); a token's are weighted and added up [T, H].
   at::Tensor combine(const at::Tensor& results) const {
-    const at::Tensor returned = exchange_rows(results, splits_.back(), comm_).mul_(weight_);
-    return at::zeros({tokens_, returned.size(1)}, returned.options()).index_add_(0, token_, returned);
+    const at::Tensor returned = exchange_rows(results, splits_.back(), comm_);
+    const at::Tensor by_token = at::empty_like(returned).index_copy_(0, order_, returned);
+    const int64_t top_k = weights_.size(1);
+    if (top_k == 1) return by_token.mul_(weights_);
+    return by_token.view({-1, top_k, by_token.size(1)}).mul_(weights_.unsqueeze(-1)).sum(1);
   }
 
  private:
-  void read_splits(const at::Tensor& counts) {
-    const int64_t ranks = comm_.size();
-    at::Tensor all = at::empty({ranks, counts.numel()}, counts.options());
-    comm_.sizes().all_gather_into_tensor(all, counts);
-    const at::Tensor rows = all.to(at::kCPU).view({ranks, ranks, local_experts_});  // [source, owner, its expert]
-    const at::Tensor by_owner = rows.sum(2);
-    splits_ = {host_list(by_owner.select(0, comm_.rank())), host_list(by_owner.select(1, comm_.rank()))};
-    chunk_rows_ = host_list(rows.select(1, comm_.rank()));
+  /// [source, expert]
+  static at::Tensor counts_of_all(const at::Tensor& chosen, int64_t experts, Comm& comm) {
+    const at::Tensor counts = at::zeros({experts}, chosen.options()).scatter_(0, chosen, 1, "add");
+    if (comm.size() == 1) return counts;
+    at::Tensor table = at::empty({comm.size(), experts}, counts.options());
+    comm.sizes().all_gather_into_tensor(table, counts);
+    return table;
+  }
+
+  void read_splits() {
+    const std::vector<int64_t> rows = table_.list();
+    const int64_t ranks = comm_.size(), local = experts_ / ranks;
+    splits_ = {};
+    chunk_rows_.clear();
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const auto sent = rows.begin() + comm_.rank() * experts_ + rank * local;
+      const auto received = rows.begin() + rank * experts_ + comm_.rank() * local;
+      splits_.sent.push_back(std::accumulate(sent, sent + local, int64_t{0}));
+      splits_.received.push_back(std::accumulate(received, received + local, int64_t{0}));
+      chunk_rows_.insert(chunk_rows_.end(), received, received + local);
+    }
   }
 
   Comm& comm_;
-  int64_t local_experts_, tokens_;
-  at::Tensor token_, weight_;  // of each pair, in the order of the experts [T*K], [T*K, 1]
+  int64_t experts_;
+  at::Tensor weights_;  // [T, K]
+  OnHost table_;        // rows of each source for each expert
+  at::Tensor order_;    // the pairs t*K + k in the order of the experts [T*K]
   Splits splits_;
   std::vector<int64_t> chunk_rows_;  // received from each source for each local expert
 };

@@ -5,7 +5,7 @@
 
 #include <pkb/reference.h>
 
-#include <array>
+#include <vector>
 
 namespace pkb {
 
@@ -30,11 +30,14 @@ inline Mlp mlp_parts(const at::Tensor& flat, const MlpShape& shape) {
   return {parts[0].view({hidden, d_in}), parts[1], parts[2].view({d_out, hidden}), parts[3]};
 }
 
-/// The four tensors of these names, flattened and joined: a copy.
-inline at::Tensor flattened(const Inputs& in, const std::array<const char*, 4>& names) {
+/// The tensors of these names, flattened and joined, as rank 0 has them: a copy.
+inline at::Tensor of_rank_0(const Inputs& in, const std::vector<const char*>& names, Comm& comm) {
   std::vector<at::Tensor> parts;
-  for (const char* name : names) parts.push_back(in[name].flatten());
-  return at::cat(parts);
+  int64_t size = 0;
+  for (const char* name : names) size += parts.emplace_back(in[name].view(-1)).numel();
+  at::Tensor flat = comm.rank() == 0 ? at::cat(parts) : at::empty({size}, parts[0].options());
+  comm.broadcast(flat, 0);
+  return flat;
 }
 
 /// The gradient of the mean of (o - y)^2 with respect to the flat parameters; x [n, d_in], y [n, d_out]. Backward by
@@ -43,13 +46,13 @@ inline at::Tensor mlp_gradient(const at::Tensor& parameters, const MlpShape& sha
                                const at::Tensor& y) {
   const Mlp p = mlp_parts(parameters, shape);
   const at::Tensor h = at::linear(x, p.w1, p.b1).relu_();
-  const at::Tensor o = at::linear(h, p.w2, p.b2);
+  at::Tensor o = at::linear(h, p.w2, p.b2);
 
   const at::Tensor flat = at::empty_like(parameters);
   Mlp gradient = mlp_parts(flat, shape);
   // PyTorch scales with a number of the tensor's type.
   const at::BFloat16 scale(2.0f / static_cast<float>(y.numel()));
-  const at::Tensor of_o = o.sub(y).mul_(static_cast<float>(scale));
+  const at::Tensor of_o = o.sub_(y).mul_(static_cast<float>(scale));
   at::mm_out(gradient.w2, of_o.t(), h);
   at::sum_out(gradient.b2, of_o, /*dim=*/0);
   const at::Tensor of_h = at::threshold_backward(at::mm(of_o, p.w2), h, 0);

@@ -17,14 +17,16 @@ inline at::Tensor rolled_history(const at::Tensor& history, const at::Tensor& x)
 
 /// The fp32 scale [1] with which the history's largest entry becomes 448, the largest E4M3 number. Defined as a product
 /// with fp32(1/448), which is what a division by a host number is on a GPU, though not on the CPU.
-inline at::Tensor scale_of(const at::Tensor& history) {
-  return history.amax(0, /*keepdim=*/true).clamp_min_(1e-12).to(at::kFloat).mul_(1.0 / 448);
+inline void scale_into(at::Tensor& scale, const at::Tensor& history) {
+  const double least = c10::BFloat16(1e-12f);
+  at::linalg_vector_norm_out(scale, history, std::numeric_limits<double>::infinity(), {0}, /*keepdim=*/true, at::kFloat)
+      .clamp_min_(least)
+      .mul_(1.0 / 448);
 }
 
-/// bf16(s * e4m3(x / s)), product and quotient in fp32; x [n] bf16, s [1]
-inline at::Tensor through_fp8(const at::Tensor& x, const at::Tensor& scale) {
-  const at::Tensor codes = (x / scale).to(at::kFloat8_e4m3fn);
-  return codes.to(at::kFloat).mul_(scale).to(at::kBFloat16);
+/// bf16(s * code), the product in fp32; a code is exact in bf16.
+inline at::Tensor decoded(const at::Tensor& codes, const at::Tensor& scale) {
+  return codes.to(at::kBFloat16).mul_(scale);
 }
 
 }  // namespace delayed_scaling

@@ -14,63 +14,59 @@ struct ImageRules {
   double blur, near, far;  // blur: added to the variance along both axes, pixels^2
 };
 
-/// R(q / |q|) diag(s)^2 R^T of quaternions (w, x, y, z) [N, 4] and scales [N, 3]: [N, 3, 3].
-inline at::Tensor covariances(const at::Tensor& quats, const at::Tensor& scales) {
+/// R(q / |q|) diag(s) of quaternions q = (w, v) [N, 4] and scales s [N, 3]: the axes of the ellipsoids, columns of
+/// [3, 3, N]. R a = a + 2 w (v x a) + 2 v x (v x a) where |q| = 1.
+inline at::Tensor ellipsoid_axes(const at::Tensor& quats, const at::Tensor& scales) {
   constexpr double kLeastNorm = 1e-12;
-  const at::Tensor unit = quats / quats.norm(2, 1, /*keepdim=*/true).clamp_min(kLeastNorm);
-  const std::vector<at::Tensor> q = unit.unbind(1);
-  const at::Tensor &w = q[0], &x = q[1], &y = q[2], &z = q[3];
-  const at::Tensor rotation = at::stack({1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-                                         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                                         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)},
-                                        1)
-                                  .view({-1, 3, 3});
-  const at::Tensor axes = rotation * scales.unsqueeze(1);
-  return at::matmul(axes, axes.transpose(1, 2));
+  const at::Tensor q = quats.t().contiguous();
+  const at::Tensor unit = q / at::linalg_vector_norm(q, 2, {0}, /*keepdim=*/true).clamp_min_(kLeastNorm);
+  const at::Tensor w = unit[0], v = unit.narrow(0, 1, 3).unsqueeze(1);
+  const at::Tensor axes = at::eye(3, scales.options()).unsqueeze(2) * scales.t().contiguous();
+  const at::Tensor twice = at::linalg_cross(v, axes, /*dim=*/0).mul_(2);
+  return at::addcmul(axes, w, twice).add_(at::linalg_cross(v, twice, /*dim=*/0));
 }
 
 /// Of C cameras and N Gaussians.
 struct Projection {
-  at::Tensor means2d;     ///< [C, N, 2], pixels
-  at::Tensor depths;      ///< [C, N]
-  at::Tensor covariance;  ///< [C, N, 2, 2], blurred
-  at::Tensor extent;      ///< [C, N, 2]: 3.33 standard deviations, pixels
-  at::Tensor radii;       ///< [C, N, 2]: the extent in whole pixels, 0 0 where the camera does not see the Gaussian
+  at::Tensor means2d;     ///< [C, 2, N], pixels
+  at::Tensor depths;      ///< [C, 1, N]
+  at::Tensor covariance;  ///< [C, 2, 2, N], blurred
+  at::Tensor extent;      ///< [C, 2, N]: 3.33 standard deviations, pixels
+  at::Tensor radii;       ///< [C, 2, N]: the extent in whole pixels, still of a floating type
+  at::Tensor visible;     ///< [C, N], bool
 };
 
-/// means [N, 3], covariance [N, 3, 3], viewmats [C, 4, 4], intrinsics [C, 3, 3].
-inline Projection project(const at::Tensor& means, const at::Tensor& covariance, const at::Tensor& viewmats,
+/// means [N, 3], axes [3, 3, N] of the ellipsoids, viewmats [C, 4, 4], intrinsics [C, 3, 3].
+inline Projection project(const at::Tensor& means, const at::Tensor& axes, const at::Tensor& viewmats,
                           const at::Tensor& intrinsics, const ImageRules& image) {
   constexpr double kDeviations = 3.33, kBorder = 0.3;  // kBorder: how far outside the image slopes are kept
-  const at::Tensor rotation = viewmats.narrow(1, 0, 3).narrow(2, 0, 3),
-                   shift = viewmats.narrow(1, 0, 3).narrow(2, 3, 1);
-  const at::Tensor in_camera = at::matmul(means, rotation.transpose(1, 2)) + shift.transpose(1, 2);
-  const at::Tensor rotated = at::einsum("cij,njk->cnik", {rotation, covariance});
-  const at::Tensor seen = at::einsum("cnik,clk->cnil", {rotated, rotation});
+  const int64_t cameras = viewmats.size(0), gaussians = means.size(0);
+  const at::Tensor rotation = viewmats.narrow(1, 0, 3).narrow(2, 0, 3).reshape({-1, 3}),
+                   shift = viewmats.narrow(1, 0, 3).narrow(2, 3, 1).reshape({-1, 1});
+  const at::Tensor in_camera = at::addmm(shift, rotation, means.t()).view({cameras, 3, gaussians});
+  const at::Tensor turned = at::mm(rotation, axes.view({3, -1})).view({cameras, 3, 3, gaussians});
 
-  const auto entry = [&](int64_t i, int64_t j) { return intrinsics.select(1, i).select(1, j).unsqueeze(1); };
-  const at::Tensor fx = entry(0, 0), fy = entry(1, 1), cx = entry(0, 2), cy = entry(1, 2);
-  const auto pixels = [](int64_t n) { return static_cast<double>(n); };
-  const at::Tensor x = in_camera.select(2, 0), y = in_camera.select(2, 1), z = in_camera.select(2, 2);
-  const at::Tensor border_x = kBorder * 0.5 * pixels(image.width) / fx,
-                   border_y = kBorder * 0.5 * pixels(image.height) / fy;
-  const at::Tensor tx = z * at::clamp(x / z, -(cx / fx + border_x), (pixels(image.width) - cx) / fx + border_x);
-  const at::Tensor ty = z * at::clamp(y / z, -(cy / fy + border_y), (pixels(image.height) - cy) / fy + border_y);
-  const at::Tensor square = z * z, none = at::zeros_like(z);
-  const at::Tensor jacobian = at::stack({fx / z, none, -fx * tx / square, none, fy / z, -fy * ty / square}, -1)
-                                  .view({z.size(0), z.size(1), 2, 3});
+  const at::Tensor focal = intrinsics.diagonal(0, 1, 2).narrow(1, 0, 2).unsqueeze(2),
+                   centre = intrinsics.narrow(1, 0, 2).narrow(2, 2, 1);
+  const at::Tensor size = at::linspace(image.width, image.height, 2, means.options()).unsqueeze(1);
+  const at::Tensor whole = size / focal, left = centre / focal;
+  const at::Tensor lowest = at::add(left, whole, kBorder / 2).neg_(),
+                   highest = at::sub(whole * (1 + kBorder / 2), left);
+  const at::Tensor z = in_camera.narrow(1, 2, 1);
+  const at::Tensor slope = at::clamp(in_camera.narrow(1, 0, 2) / z, lowest, highest);
 
-  const at::Tensor sharp = at::matmul(at::matmul(jacobian, seen), jacobian.transpose(2, 3));
-  const at::Tensor blurred = sharp + at::eye(2, sharp.options()) * image.blur;
-  const at::Tensor means2d = at::matmul(in_camera, intrinsics.narrow(1, 0, 2).transpose(1, 2)) / z.unsqueeze(-1);
-  const at::Tensor extent = blurred.diagonal(0, 2, 3).sqrt() * kDeviations;
+  // The Jacobian's rows are focal / z * (1, 0, -slope) and (0, 1, -slope).
+  const at::Tensor flat = at::addcmul(turned.narrow(1, 0, 2), slope.unsqueeze(2), turned.narrow(1, 2, 1), -1)
+                              .mul_((focal / z).unsqueeze(2));
+  const at::Tensor covariance = (flat.unsqueeze(1) * flat.unsqueeze(2)).sum(3);
+  const at::Tensor variances = covariance.diagonal(0, 1, 2).transpose(1, 2);
+  variances.add_(image.blur);
 
-  const at::Tensor size = at::tensor({pixels(image.width), pixels(image.height)}, means.options());
-  const at::Tensor whole = extent.ceil();
-  const at::Tensor visible =
-      (z > image.near).logical_and_(z < image.far).unsqueeze(-1) & (means2d + whole > 0) & (means2d - whole < size);
-  const at::Tensor radii = at::where(visible.all(-1, /*keepdim=*/true), whole, at::zeros({}, whole.options()));
-  return {means2d, z, blurred, extent, radii.to(at::kInt)};
+  const at::Tensor means2d = at::matmul(intrinsics.narrow(1, 0, 2), in_camera).div_(z);
+  const at::Tensor extent = variances.sqrt().mul_(kDeviations), radii = extent.ceil();
+  const at::Tensor touches = (means2d + radii > 0).logical_and_(means2d - radii < size).all(1);
+  const at::Tensor visible = touches.logical_and_((z > image.near).logical_and_(z < image.far).squeeze(1));
+  return {means2d, z, covariance, extent, radii, visible};
 }
 
 }  // namespace pkb

@@ -5,29 +5,19 @@
 // x_r [B, S/W, NH, HD], x_global [B, S, NH, HD], bf16, rounded after each product and after the sum
 #include <pkb/reference.h>
 
-namespace {
-
-at::Tensor rotated(const at::Tensor& x) {
-  const auto halves = x.chunk(2, -1);
-  return at::cat({-halves[1], halves[0]}, -1);
-}
-
-at::Tensor embedded(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
-  return x * cos + rotated(x) * sin;
-}
-
-at::Tensor gathered(const at::Tensor& x, pkb::Comm& comm) {
-  std::vector<at::Tensor> parts;
-  for (int s = 0; s < comm.size(); ++s) parts.push_back(at::empty_like(x));
-  comm.all_gather(parts, x);
-  return at::cat(parts, /*dim=*/1);
-}
-
-}  // namespace
-
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+  const at::Tensor x = at::stack({in["q_local"], in["k_local"]});
   const at::Tensor cos = in["cos_local"].unsqueeze(2), sin = in["sin_local"].unsqueeze(2);
-  const at::Tensor q = embedded(in["q_local"], cos, sin), k = embedded(in["k_local"], cos, sin);
-  return {{"q_global", gathered(q, comm)}, {"k_global", gathered(k, comm)}};
+  const int64_t half = x.size(-1) / 2;
+
+  const at::Tensor turned = x.unflatten(-1, {2, half}).flip(-2).flatten(-2).mul_(sin);
+  at::Tensor embedded = x * cos;
+  embedded.narrow(-1, 0, half).sub_(turned.narrow(-1, 0, half));
+  embedded.narrow(-1, half, half).add_(turned.narrow(-1, half, half));
+
+  at::Tensor parts = at::empty({comm.size(), 2, x.size(1), x.size(2), x.size(3), x.size(4)}, x.options());
+  comm.all_gather_into_tensor(parts, embedded);
+  const at::Tensor joined = parts.permute({1, 2, 0, 3, 4, 5}).flatten(2, 3);
+  return {{"q_global", joined[0]}, {"k_global", joined[1]}};
 }
 PKB_REFERENCE(baseline)

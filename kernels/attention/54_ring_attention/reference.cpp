@@ -6,8 +6,26 @@
 
 #include "attention/ring_attention.h"
 
-pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
-  const double scale = pkb::softmax_scale(in, in["q"].size(-1));
-  return {{"out", pkb::ring_attention(in["q"], in["k"], in["v"], scale, in.boolean("causal"), comm)}};
+namespace {
+
+pkb::Outputs attend(const pkb::Inputs& in, pkb::Comm& comm, pkb::Attention attention) {
+  const at::Tensor& q = in["q"];
+  const bool causal = in.boolean("causal");
+  const std::vector<at::Tensor> seen = pkb::seen_keys(in["k"], in["v"], causal, comm);
+  return {{"out", attention(q, seen[0], seen[1], pkb::softmax_scale(in, q.size(-1)), causal)}};
 }
-PKB_REFERENCE(baseline)
+
+}  // namespace
+
+pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+  return attend(in, comm, pkb::flash_attention);
+}
+
+pkb::Outputs expected(const pkb::Inputs& in, pkb::Comm& comm) {
+  return attend(in, comm, pkb::exact_attention);
+}
+
+extern "C" __attribute__((visibility("default"))) const pkb::Reference* pkb_reference() {
+  static const pkb::Reference reference{{{"baseline", baseline}}, expected};
+  return &reference;
+}

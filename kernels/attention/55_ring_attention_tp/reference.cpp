@@ -7,12 +7,28 @@
 
 #include "attention/ring_attention.h"
 
-pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+namespace {
+
+pkb::Outputs layer(const pkb::Inputs& in, pkb::Comm& comm, pkb::Attention attention) {
   const at::Tensor& x = in["hidden_states"];
   const int64_t head_size = x.size(-1) / in.integer("num_heads");
-  at::Tensor out = pkb::ring_attention_layer(x, in["w_qkv"], in["w_o"], head_size, pkb::softmax_scale(in, head_size),
-                                             in.boolean("causal"), comm.group("cp"));
+  at::Tensor out = pkb::attention_layer(x, in["w_qkv"], in["w_o"], head_size, pkb::softmax_scale(in, head_size),
+                                        in.boolean("causal"), comm.group("cp"), attention);
   comm.group("tp").all_reduce(out);
   return {{"out", out}};
 }
-PKB_REFERENCE(baseline)
+
+}  // namespace
+
+pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+  return layer(in, comm, pkb::flash_attention);
+}
+
+pkb::Outputs expected(const pkb::Inputs& in, pkb::Comm& comm) {
+  return layer(in, comm, pkb::exact_attention);
+}
+
+extern "C" __attribute__((visibility("default"))) const pkb::Reference* pkb_reference() {
+  static const pkb::Reference reference{{{"baseline", baseline}}, expected};
+  return &reference;
+}

@@ -7,7 +7,9 @@
 
 #include "attention/ring_attention.h"
 
-pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+namespace {
+
+pkb::Outputs pipeline(const pkb::Inputs& in, pkb::Comm& comm, pkb::Attention attention) {
   using Operation = pkb::Comm::P2p;
   pkb::Comm& stages = comm.group("pp");
   const int stage = stages.rank(), last = stages.size() - 1;
@@ -18,12 +20,26 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
     stages.batch_send_receive(receive);
   }
   const int64_t head_size = x.size(-1) / in.integer("num_heads");
-  const at::Tensor y = pkb::ring_attention_layer(
-      x, in["w_qkv"], in["w_o"], head_size, pkb::softmax_scale(in, head_size), in.boolean("causal"), comm.group("cp"));
+  const at::Tensor y = pkb::attention_layer(x, in["w_qkv"], in["w_o"], head_size, pkb::softmax_scale(in, head_size),
+                                            in.boolean("causal"), comm.group("cp"), attention);
   if (stage < last) {
     std::vector<Operation> send{{Operation::Kind::send, y, stage + 1}};
     stages.batch_send_receive(send);
   }
   return {{"stage_output", y}};
 }
-PKB_REFERENCE(baseline)
+
+}  // namespace
+
+pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+  return pipeline(in, comm, pkb::flash_attention);
+}
+
+pkb::Outputs expected(const pkb::Inputs& in, pkb::Comm& comm) {
+  return pipeline(in, comm, pkb::exact_attention);
+}
+
+extern "C" __attribute__((visibility("default"))) const pkb::Reference* pkb_reference() {
+  static const pkb::Reference reference{{{"baseline", baseline}}, expected};
+  return &reference;
+}

@@ -9,15 +9,20 @@
 
 namespace {
 
-/// The tokens of the cp group up to this rank's last, of every head: fp32 [B, H, tokens, channels].
+/// [parts, B, L, H, channels] as fp32 [B*H, parts*L, channels].
+at::Tensor by_head(const at::Tensor& parts) {
+  return parts.permute({1, 3, 0, 2, 4})
+      .to(at::kFloat, /*non_blocking=*/false, /*copy=*/false, at::MemoryFormat::Contiguous)
+      .flatten(2, 3)
+      .flatten(0, 1);
+}
+
+/// The tokens of the cp group up to this rank's last.
 at::Tensor gather_history(const std::vector<at::Tensor>& parts, pkb::Comm& cp) {
   const at::Tensor own = at::cat(parts, -1);
   at::Tensor all = at::empty({cp.size(), own.size(0), own.size(1), own.size(2), own.size(3)}, own.options());
   cp.all_gather_into_tensor(all, own);
-  return all.narrow(0, 0, cp.rank() + 1)
-      .permute({1, 3, 0, 2, 4})
-      .to(at::kFloat, /*non_blocking=*/false, /*copy=*/false, at::MemoryFormat::Contiguous)
-      .flatten(2, 3);
+  return by_head(all.narrow(0, 0, cp.rank() + 1));
 }
 
 }  // namespace
@@ -27,19 +32,19 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor &q = in["q"], &v = in["v"];
   const int64_t batch = q.size(0), tokens = q.size(1), heads = q.size(2), keys = q.size(3), values = v.size(3);
 
-  const at::Tensor history = gather_history({q, in["k"], v, in["g"], in["beta"].unsqueeze(-1)}, cp);
-  const std::vector<at::Tensor> parts = history.split_with_sizes({keys, keys, values, keys, 1}, -1);
+  const at::Tensor history = gather_history({in["k"], v, in["g"], in["beta"].unsqueeze(-1)}, cp);
+  const std::vector<at::Tensor> parts = history.split_with_sizes({keys, values, keys, 1}, -1);
   const at::Tensor rate = in["a_log"].to(at::kFloat).exp().view({heads, 1, 1});
   const at::Tensor bias = in["dt_bias"].to(at::kFloat).view({heads, 1, keys});
-  const at::Tensor log_decay = ((parts[3] + bias) * rate).sigmoid_().mul_(in.real("lower_bound"));
-  const auto by_head = [](const at::Tensor& x) { return x.flatten(0, 1); };
+  const at::Tensor log_decay =
+      ((parts[2].unflatten(0, at::IntArrayRef{batch, heads}) + bias) * rate).sigmoid_().mul_(in.real("lower_bound"));
   const double scale = 1 / std::sqrt(static_cast<double>(keys));
   const at::Tensor o =
-      pkb::delta_rule({by_head(pkb::normalised(parts[0], 1e-12) * scale), by_head(pkb::normalised(parts[1], 1e-12)),
-                       by_head(parts[2]), by_head(parts[4].sigmoid()), by_head(log_decay)});
+      pkb::delta_rule({pkb::normalised(by_head(q.unsqueeze(0)), 1e-12) * scale, pkb::normalised(parts[0], 1e-12),
+                       parts[1], parts[3].sigmoid(), log_decay.flatten(0, 1)});
 
   at::Tensor out = at::empty_like(v);
-  out.copy_(o.view({batch, heads, o.size(1), values}).narrow(2, cp.rank() * tokens, tokens).transpose(1, 2));
+  out.copy_(o.view({batch, heads, tokens, values}).transpose(1, 2));
   if (tp.size() > 1) tp.all_reduce(out);
   return {{"out", out}};
 }

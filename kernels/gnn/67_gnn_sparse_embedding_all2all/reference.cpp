@@ -7,8 +7,10 @@
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor& idx = in["idx"];
   const auto [order, counts] = pkb::group_by_owner(idx.remainder(comm.size()), comm.size());
-  const pkb::Splits splits = pkb::exchange_counts(counts, comm);
-  return {{"recv_idx", pkb::exchange_rows(idx.index_select(0, order), splits, comm)},
-          {"recv_value", pkb::exchange_rows(in["value"].index_select(0, order), splits, comm)}};
+  const pkb::ArrivingSplits counted(counts, comm);
+  const at::Tensor sent_idx = idx.index_select(0, order), sent_value = in["value"].index_select(0, order);
+  const pkb::Splits splits = counted.read();
+  return {{"recv_idx", pkb::exchange_rows(sent_idx, splits, comm)},
+          {"recv_value", pkb::exchange_rows(sent_value, splits, comm)}};
 }
 PKB_REFERENCE(baseline)

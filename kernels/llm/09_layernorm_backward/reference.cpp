@@ -6,10 +6,11 @@
 
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor& dy = in["dY"];
-  at::Tensor d_beta = dy.sum(0);
-  at::Tensor d_gamma = (dy * in["X_hat"]).sum(0);
-  comm.all_reduce(d_beta);
-  comm.all_reduce(d_gamma);
+  at::Tensor sums = at::empty({2, dy.size(1)}, dy.options());
+  at::Tensor d_gamma = sums[0], d_beta = sums[1];
+  at::sum_out(d_gamma, dy * in["X_hat"], 0);
+  at::sum_out(d_beta, dy, 0);
+  comm.all_reduce(sums);
   return {{"d_gamma", d_gamma}, {"d_beta", d_beta}};
 }
 PKB_REFERENCE(baseline)

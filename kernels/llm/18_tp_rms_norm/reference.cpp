@@ -5,11 +5,12 @@
 #include <pkb/reference.h>
 
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
-  const at::Tensor x = in["hidden_local"].to(at::kFloat);
-  at::Tensor squares = x.pow(2).sum(-1, /*keepdim=*/true);
+  const at::Tensor& x = in["hidden_local"];
+  at::Tensor squares = at::linalg_vector_norm(x, 2, {-1}, /*keepdim=*/true, at::kFloat).square_();
   comm.all_reduce(squares);
-  const at::Tensor variance = squares / (x.size(-1) * comm.size());
-  const at::Tensor normalised = (x * at::rsqrt(variance + in.real("variance_epsilon"))).to(at::kBFloat16);
-  return {{"y_local", in["weight_local"] * normalised}};
+  const at::Tensor scale = squares.div_(x.size(-1) * comm.size()).add_(in.real("variance_epsilon")).rsqrt_();
+  at::Tensor y = at::empty_like(x);
+  at::mul_out(y, x, scale);
+  return {{"y_local", y.mul_(in["weight_local"])}};
 }
 PKB_REFERENCE(baseline)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// loss_sum = sum_s loss_s n_s,  normalized_loss = loss_sum / N,  grad_loss = g n / N + h n;   where n = 0 a NaN loss
+// loss_sum = sum_s loss_s n_s,  normalized_loss = loss_sum / N,  grad_loss = (g/N + h) n;   where n = 0 a NaN loss
 // counts as 0.   n = local_valid_tokens, N = global_valid_tokens (i64), g = grad_normalized_loss, h = grad_loss_sum and
 // the rest bf16, all of rank 0.   The baseline rounds every step to bf16, the answer is rounded once
 #include <pkb/reference.h>
@@ -9,15 +9,12 @@ namespace {
 
 pkb::Outputs evaluate(const pkb::Inputs& in, pkb::Comm& comm, at::ScalarType type) {
   const at::Tensor &n = in["local_valid_tokens"], &total = in["global_valid_tokens"];
-  const at::Tensor loss = in["loss"].to(type);
-  at::Tensor loss_sum = at::where(n == 0, at::nan_to_num(loss), loss) * n;
+  at::Tensor loss_sum = (in["loss"].to(type) * n).masked_fill_(n == 0, 0);
   comm.all_reduce(loss_sum);
-
-  const at::Tensor by_normalized = in["grad_normalized_loss"].to(type) * n / total;
-  const at::Tensor by_sum = in["grad_loss_sum"].to(type) * n;
+  const at::Tensor grad_loss = (in["grad_normalized_loss"].to(type) / total).add_(in["grad_loss_sum"]).mul_(n);
   return {{"normalized_loss", (loss_sum / total).to(at::kBFloat16)},
           {"loss_sum", loss_sum.to(at::kBFloat16)},
-          {"grad_loss", (by_normalized + by_sum).to(at::kBFloat16)}};
+          {"grad_loss", grad_loss.to(at::kBFloat16)}};
 }
 
 }  // namespace

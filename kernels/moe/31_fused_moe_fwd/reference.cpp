@@ -10,7 +10,7 @@
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor& hidden = in["hidden_states"];
   const pkb::Routing routing = pkb::route(hidden, in["gate_weight"], in["gate_bias"], in.integer("top_k"));
-  const pkb::Dispatch dispatch(routing, in.integer("num_experts"), comm);
+  pkb::Dispatch dispatch(routing, in.integer("num_experts"), comm);
   const pkb::Swiglu mlp = pkb::swiglu(in);
   return {{"out", dispatch.combine(mlp(dispatch.send(hidden)))}};
 }

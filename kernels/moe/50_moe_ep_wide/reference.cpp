@@ -10,8 +10,8 @@
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor& hidden = in["hidden_states"];
   const pkb::Routing routing = pkb::route(hidden, in["gate_weight"], in["gate_bias"], in.integer("top_k"));
-  const pkb::Dispatch dispatch(routing, in.integer("num_experts"), comm);
-  const auto expert = [&](const at::Tensor& rows, int64_t local) { return pkb::swiglu(in, local)(rows); };
-  return {{"out", dispatch.combine(dispatch.for_each_expert(dispatch.send(hidden), expert))}};
+  pkb::Dispatch dispatch(routing, in.integer("num_experts"), comm);
+  const std::vector<pkb::Swiglu> experts = pkb::stacked_swiglu(in);
+  return {{"out", dispatch.combine(dispatch.apply(experts, dispatch.send(hidden)))}};
 }
 PKB_REFERENCE(baseline)

@@ -8,12 +8,7 @@
 namespace {
 
 pkb::Outputs clip(const pkb::Inputs& in, pkb::Comm& comm, at::ScalarType sums) {
-  const std::vector<at::Tensor>& grads = in.list("grads");
-  at::Tensor squares = pkb::sum_of_squares(grads, sums);
-  comm.all_reduce(squares);
-  const at::Tensor total_norm = squares.sqrt_();
-  at::_foreach_mul_(grads, pkb::clip_factor(total_norm, in.real("max_norm")));
-  return {{"total_norm", total_norm.to(at::kFloat)}};
+  return {{"total_norm", pkb::clip_grads(in.list("grads"), in.real("max_norm"), comm, sums)}};
 }
 
 }  // namespace

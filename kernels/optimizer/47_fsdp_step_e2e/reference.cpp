@@ -4,7 +4,7 @@
 // m <- b m + (1 - b) g,  v <- B v + (1 - B) g^2
 // theta = p - lr m/(1 - b^step) / ((v/(1 - B^step))^0.5 + eps) - lr weight_decay p
 // p, m, v = flat_param_shard, exp_avg_shard, exp_avg_sq_shard: r-th of W equal parts of (W1, b1, W2, b2) flat; b, B =
-// beta1, beta2; rows X_local, y_local; bf16, rounded after every step, products and sums of a rank in fp32
+// beta1, beta2; rows X_local, y_local; bf16, rounded after every step of g, at the end of Adam; products, sums in fp32
 #include <pkb/reference.h>
 
 #include "optimizer/adam.h"
@@ -17,13 +17,10 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   comm.all_gather_into_tensor(p, shard);
 
   at::Tensor g = at::empty_like(shard);
-  comm.reduce_scatter_tensor(g, pkb::mlp_gradient(p, shape, in["X_local"], in["y_local"]));
-  const pkb::Moments moments =
-      pkb::updated_moments(in["exp_avg_shard"], in["exp_avg_sq_shard"], g.div_(comm.size()), in);
-
-  const double lr = in.real("lr");
-  at::Tensor theta = shard.sub(pkb::adam_direction(moments, in), lr);
-  theta.sub_(shard, lr * in.real("weight_decay"));
-  return {{"theta", theta}, {"m", moments.m}, {"v", moments.v}};
+  comm.reduce_scatter_tensor(g, pkb::mlp_gradient(p, shape, in["X_local"], in["y_local"]), pkb::ReduceOp::avg);
+  const at::Tensor state = at::stack({shard, in["exp_avg_shard"], in["exp_avg_sq_shard"]});
+  const at::Tensor theta = state[0], m = state[1], v = state[2];
+  pkb::adamw_step(theta, m, v, g, in);
+  return {{"theta", theta}, {"m", m}, {"v", v}};
 }
 PKB_REFERENCE(baseline)

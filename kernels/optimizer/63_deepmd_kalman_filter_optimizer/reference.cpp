@@ -11,15 +11,21 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const int64_t blocks = h.size(0);
 
   const at::Tensor k = at::bmm(p, h);
-  at::Tensor sum = (h * k).sum().add_(static_cast<double>(blocks) * lambda);
+  at::Tensor sum = at::dot(h.view(-1), k.view(-1)).add_(static_cast<double>(blocks) * lambda);
   comm.all_reduce(sum);
-  const at::Tensor a = sum.reciprocal();
+  const at::Tensor a = sum.reciprocal_();
 
+  // To every rank while P is updated.
   const at::Tensor weights = at::addcmul(in["weights"], a * in["error"], k);
   at::Tensor all_weights = at::empty({comm.size() * blocks, h.size(1), 1}, h.options());
-  comm.all_gather_into_tensor(all_weights, weights);
+  const auto gathering = comm.start_all_to_all_single(all_weights, weights.repeat({comm.size(), 1, 1}));
 
-  const at::Tensor p_out = at::addcmul(p, a * k, k.transpose(1, 2), /*value=*/-1).mul_(1 / lambda);
+  const at::Tensor p_out = at::empty_like(p), left = k * (a / -lambda);
+  for (int64_t i = 0; i < blocks; ++i) {
+    at::Tensor block = p_out[i];
+    at::addr_out(block, p[i], left[i].view(-1), k[i].view(-1), /*beta=*/1 / lambda);
+  }
+  gathering->wait();
   return {{"all_weights", all_weights},
           {"P_out", p_out},
           {"kalman_lambda_next", at::full({}, nue * lambda + 1 - nue, h.options())}};

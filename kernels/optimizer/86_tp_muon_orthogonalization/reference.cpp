@@ -40,16 +40,18 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   constexpr double kLeastNorm = 1e-7;
   const bool by_rows = in.integer("partition_dim") == 0;
   at::Tensor x = (by_rows ? in["x"].t() : in["x"]).to(at::kFloat);
-  at::Tensor squares = x.square().sum();
-  comm.all_reduce(squares);
-  x.div_(squares.sqrt_().clamp_min_(kLeastNorm));
-
   for (int64_t step = 0; step < in.integer("steps"); ++step) {
     const auto [a, b, c] = coefficients(in.string("coefficient_type"), step);
     at::Tensor gram = at::mm(x, x.t());
     comm.all_reduce(gram);
-    const at::Tensor update = at::addmm(gram, gram, gram, b, c);
-    x = at::addmm(x, update, x, a, 1);
+    if (step == 0) {  // |x|^2 is the trace
+      const at::Tensor norm = gram.trace().sqrt_().clamp_min_(kLeastNorm);
+      gram.div_(norm * norm);
+      x = x / norm;
+    }
+    // (b G + c G G) X is G (b X + c G X); whichever is less work.
+    x = x.size(1) < x.size(0) ? at::addmm(x, gram, at::addmm(x, gram, x, b, c), a, 1)
+                              : at::addmm(x, at::addmm(gram, gram, gram, b, c), x, a, 1);
   }
   const at::Tensor y = x.to(at::kBFloat16);
   return {{"y", by_rows ? y.t().contiguous() : y}};

@@ -13,11 +13,12 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor blocks = x.view({rows, columns / block, block});
 
   const at::Tensor largest =
-      at::linalg_vector_norm(blocks, std::numeric_limits<double>::infinity(), {-1}, /*keepdim=*/false, at::kFloat);
+      at::linalg_vector_norm(blocks, std::numeric_limits<double>::infinity(), {-1}, /*keepdim=*/true, at::kFloat);
   // A tensor on the device: by a host number CUDA multiplies with the reciprocal.
   const at::Tensor scale = largest / at::full({}, 448, largest.options());
-  const at::Tensor divisor = scale.masked_fill(scale == 0, 1).unsqueeze(-1);
-  const at::Tensor codes = (blocks / divisor).to(at::kFloat8_e4m3fn).view({rows, columns});
+  at::Tensor codes = at::empty_like(blocks, blocks.options().dtype(at::kFloat8_e4m3fn));
+  // A block whose scale is 0 is 0: any positive number divides it.
+  at::div_out(codes, blocks, scale.clamp_min(std::numeric_limits<float>::denorm_min()));
 
   at::Tensor all_codes = at::empty({comm.size() * rows, columns}, codes.options());
   at::Tensor all_bytes = all_codes.view(at::kByte);

@@ -10,10 +10,13 @@
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor& gradients = in["flat_grads"];
   const at::Tensor history = delayed_scaling::rolled_history(in["amax_history"], gradients);
-  const at::Tensor rounded = delayed_scaling::through_fp8(gradients, delayed_scaling::scale_of(history));
+  at::Tensor scale = at::empty({1}, gradients.options().dtype(at::kFloat));
+  delayed_scaling::scale_into(scale, history);
+  at::Tensor codes = at::empty_like(gradients, gradients.options().dtype(at::kFloat8_e4m3fn));
+  at::div_out(codes, gradients, scale);
+
   at::Tensor shard = at::empty({gradients.size(0) / comm.size()}, gradients.options());
-  comm.reduce_scatter_tensor(shard, rounded);
-  shard.mul_(1.0 / comm.size());
+  comm.reduce_scatter_tensor(shard, delayed_scaling::decoded(codes, scale), pkb::ReduceOp::avg);
   return {{"out_shard", shard}, {"updated_hist", history}};
 }
 PKB_REFERENCE(baseline)

@@ -9,66 +9,70 @@ namespace {
 
 using List = std::vector<int64_t>;
 
-List scaled(const List& list, int64_t factor) {
-  List result;
-  for (const int64_t element : list) result.push_back(element * factor);
-  return result;
-}
-
-/// [values to each rank]; features of one owner lie together.
-at::Tensor values_by_owner(const at::Tensor& lengths, const List& lengths_sent) {
-  std::vector<at::Tensor> sums;
-  for (const at::Tensor& part : lengths.split_with_sizes(lengths_sent)) sums.push_back(part.sum());
-  return at::stack(sums);
-}
-
-/// One number a bag, from (source, feature, sample) to (feature, source, sample).
-at::Tensor feature_major(const at::Tensor& by_source, const List& batches, int64_t features) {
-  std::vector<at::Tensor> blocks;
-  int64_t first = 0;
-  for (const int64_t batch : batches) {
-    blocks.push_back(by_source.narrow(0, first, features * batch).view({features, batch}));
-    first += features * batch;
+/// Sums of consecutive pieces.
+List piece_sums(const List& numbers, const List& pieces) {
+  List sums;
+  auto next = numbers.begin();
+  for (const int64_t piece : pieces) {
+    sums.push_back(std::accumulate(next, next + piece, int64_t{0}));
+    next += piece;
   }
-  return at::cat(blocks, 1).view(-1);
+  return sums;
+}
+
+/// Elements of each feature: of the own ones to be sent, and of those that come, by source and then feature.
+struct Runs {
+  List sent, received;
+};
+
+/// `rows` by feature to the features' owners; what arrives by feature and then source.
+at::Tensor to_owners(const at::Tensor& rows, const Runs& runs, const List& key_splits, pkb::Comm& comm) {
+  const int64_t ranks = comm.size(), features = key_splits[static_cast<std::size_t>(comm.rank())];
+  const List features_of_source(static_cast<std::size_t>(ranks), features);
+  const pkb::Splits splits{piece_sums(runs.sent, key_splits), piece_sums(runs.received, features_of_source)};
+  const std::vector<at::Tensor> parts = pkb::exchange_rows(rows, splits, comm).split_with_sizes(runs.received);
+  std::vector<at::Tensor> in_order;
+  for (int64_t f = 0; f < features; ++f) {
+    for (int64_t p = 0; p < ranks; ++p) in_order.push_back(parts[static_cast<std::size_t>(p * features + f)]);
+  }
+  return at::cat(in_order);
 }
 
 }  // namespace
 
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const at::Tensor& lengths = in["lengths"];
-  const int64_t batch = in.integer("batch_size");
+  const int64_t batch = in.integer("batch_size"), ranks = comm.size();
   const List key_splits = pkb::host_list(in["key_splits"]);
+  const int64_t features = std::accumulate(key_splits.begin(), key_splits.end(), int64_t{0});
   const int64_t own_features = key_splits[static_cast<std::size_t>(comm.rank())];
+  TORCH_CHECK(own_features > 0, "rank ", comm.rank(), " owns no feature");
 
-  // Per destination: how many values, and the batch size. From these follow the lengths.
-  const List lengths_sent = scaled(key_splits, batch);
-  const at::Tensor values_sent = values_by_owner(lengths, lengths_sent);
-  const at::Tensor sizes_sent = at::stack({values_sent, at::full_like(values_sent, batch)}, 1);
-  at::Tensor sizes = at::empty_like(sizes_sent);
-  comm.sizes().all_to_all_single(sizes, sizes_sent);
-  const at::Tensor stride_per_rank = sizes.select(1, 1).contiguous();
-  const at::Tensor on_host = at::stack({values_sent, sizes.select(1, 0), stride_per_rank}).to(at::kCPU);
-  const pkb::Splits value_splits{pkb::host_list(on_host[0]), pkb::host_list(on_host[1])};
-  const List batches = pkb::host_list(on_host[2]);
+  // Of every feature the number of values and of bags: sent, then received. From these follows the rest.
+  const at::Tensor sizes = at::full({features + ranks * own_features, 2}, batch, lengths.options());
+  const at::Tensor sent = sizes.narrow(0, 0, features);
+  sent.select(1, 0).copy_(lengths.view({features, batch}).sum(1));
+  at::Tensor received = sizes.narrow(0, features, ranks * own_features);
+  comm.sizes().all_to_all_single(received, sent, List(static_cast<std::size_t>(ranks), own_features), key_splits);
+  const pkb::OnHost arriving(sizes);
+  const at::Tensor stride_per_rank = received.select(1, 1).slice(0, 0, {}, own_features).contiguous();
+  const at::Tensor stride = stride_per_rank.sum();
 
-  const at::Tensor arrived = pkb::exchange_rows(lengths, {lengths_sent, scaled(batches, own_features)}, comm.sizes());
-  const at::Tensor lengths_out = feature_major(arrived, batches, own_features);
-  // Value j of the result is value j + shift of what arrived, shift being the same for all of a bag.
-  const at::Tensor first_arrived = feature_major(arrived.cumsum(0) - arrived, batches, own_features);
-  const at::Tensor shift = first_arrived - (lengths_out.cumsum(0) - lengths_out);
-  const int64_t values = std::accumulate(value_splits.received.begin(), value_splits.received.end(), int64_t{0});
-  const at::Tensor order =
-      at::repeat_interleave(shift, lengths_out, 0, values).add_(at::arange(values, lengths.options()));
-  const auto reordered = [&](const at::Tensor& rows) {
-    return pkb::exchange_rows(rows, value_splits, comm).index_select(0, order);
+  const List list = arriving.list();
+  const auto runs = [&](std::size_t column) {
+    Runs result;
+    for (std::size_t row = 0; 2 * row < list.size(); ++row) {
+      (static_cast<int64_t>(row) < features ? result.sent : result.received).push_back(list[2 * row + column]);
+    }
+    return result;
   };
-
-  pkb::Outputs outputs{{"lengths_out", lengths_out},
-                       {"values_out", reordered(in["values"])},
-                       {"stride", stride_per_rank.sum()},
+  const Runs values = runs(0), bags = runs(1);
+  pkb::Outputs outputs{{"lengths_out", to_owners(lengths, bags, key_splits, comm.sizes())},
+                       {"values_out", to_owners(in["values"], values, key_splits, comm)},
+                       {"stride", stride},
                        {"stride_per_rank", stride_per_rank}};
-  if (const auto weights = in.optional("weights")) outputs["weights_out"] = reordered(*weights);
+  if (const auto weights = in.optional("weights"))
+    outputs["weights_out"] = to_owners(*weights, values, key_splits, comm);
   return outputs;
 }
 PKB_REFERENCE(baseline)

@@ -11,35 +11,46 @@
 
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const at::Tensor &labels = in["labels"], &old_logprobs = in["old_logprobs"];
+  enum : int64_t { kLoss, kSurrogate, kValid, kRatio, kKl, kCe, kSums, kLeast = kSums, kMost, kPartials };
+  const at::Tensor& labels = in["labels"];
   const int64_t ignore_index = in.integer("ignore_index");
-  const auto reduced = [&](at::Tensor value, pkb::ReduceOp op = pkb::ReduceOp::sum) {
-    comm.all_reduce(value, op);
-    return value;
-  };
 
+  // Rows of what is added up over the tokens.
   const at::Tensor logits = at::linear(in["hidden_states"], in["weight"]);
-  const at::Tensor ce = at::cross_entropy_loss(logits, labels, {}, at::Reduction::None, ignore_index);
+  at::Tensor rows = at::empty({kSums, labels.size(0)}, logits.options());
+  at::Tensor token_loss = rows[kLoss], surrogate = rows[kSurrogate], valid = rows[kValid], valid_ratio = rows[kRatio],
+             kl = rows[kKl], ce = rows[kCe];
+  at::nll_loss_out(ce, at::log_softmax(logits, -1), labels, {}, at::Reduction::None, ignore_index);
   const at::Tensor logprobs = ce.neg();
   const at::Tensor ignored = labels == ignore_index;
-  const at::Tensor tokens = reduced(ignored.logical_not().sum(at::kFloat)).clamp_min_(1);
+  at::logical_not_out(valid, ignored);
+  const at::Tensor delta = (logprobs - in["old_logprobs"]).masked_fill_(ignored, 0).clamp_(-20, 20);
+  const at::Tensor ratio = delta.exp();  // 1 where ignored
+  at::mul_out(valid_ratio, ratio, valid);
+  at::mul_out(token_loss, valid_ratio, in["advantages"]).neg_();
+  at::mul_out(surrogate, token_loss, logprobs);
+  at::sub_out(kl, ratio, delta).sub_(1);
 
-  const at::Tensor delta = (logprobs - old_logprobs).masked_fill_(ignored, 0).clamp_(-20, 20);
-  const at::Tensor ratio = delta.exp();
-  const at::Tensor gain = (ratio * in["advantages"]).masked_fill_(ignored, 0);
-  const at::Tensor token_loss = gain.neg();
-  const at::Tensor mean_loss = reduced(token_loss.sum()) / tokens;
-  const at::Tensor surrogate = (gain * ce).sum() / tokens;
+  // One exchange, of this rank's sums and extremes.
+  at::Tensor own = at::empty({kPartials}, rows.options().dtype(at::kFloat));
+  at::Tensor sums = own.narrow(0, 0, kSums), extremes = at::empty({2}, rows.options()), least = extremes[0],
+             most = extremes[1];
+  at::sum_out(sums, rows, at::IntArrayRef{1}, /*keepdim=*/false, at::kFloat);
+  at::amin_out(least, ratio.masked_fill(ignored, kInfinity));
+  at::amax_out(most, ratio.masked_fill(ignored, -kInfinity));
+  own.narrow(0, kLeast, 2).copy_(extremes);
+  at::Tensor all = at::empty({comm.size(), kPartials}, own.options());
+  comm.all_gather_into_tensor(all, own);
 
-  const at::Tensor mean_ratio = reduced(ratio.masked_fill(ignored, 0).sum()) / tokens;
-  const at::Tensor least = reduced(ratio.masked_fill(ignored, kInfinity).amin(), pkb::ReduceOp::min);
-  const at::Tensor most = reduced(ratio.masked_fill(ignored, -kInfinity).amax(), pkb::ReduceOp::max);
-  const at::Tensor mean_kl = reduced(ratio.sub(delta).sub_(1).masked_fill_(ignored, 0).sum()) / tokens;
-  const at::Tensor mean_ce = reduced(ce.sum()) / tokens;
-  return {{"loss", mean_loss.add(surrogate).sub_(surrogate)},
+  const at::Tensor totals = all.narrow(1, 0, kSums).sum(0);
+  const at::Tensor tokens = totals[kValid].clamp_min(1);
+  const at::Tensor means = totals / tokens, own_surrogate = own[kSurrogate] / tokens;
+  const at::Tensor metrics = at::cat({means.narrow(0, kRatio, 1), all.select(1, kLeast).amin(0, /*keepdim=*/true),
+                                      all.select(1, kMost).amax(0, /*keepdim=*/true), means.narrow(0, kKl, 2)});
+  return {{"loss", means[kLoss].add(own_surrogate).sub_(own_surrogate)},
           {"per_token_logprobs", logprobs},
           {"per_token_loss", token_loss},
-          {"metrics", at::stack({mean_ratio, least.to(at::kFloat), most.to(at::kFloat), mean_kl, mean_ce})}};
+          {"metrics", metrics}};
 }
 
 /// Tighter than the outputs' tolerances, which must allow for one step of a log-probability beyond 16, and for ratios

@@ -5,16 +5,31 @@
 // logits [B, S, V/W] bf16; target, logprob [B, S] (fp32) the same on all ranks; rank r solves run r of the tokens
 #include "rl/top_k_top_p.h"
 
-pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+namespace {
+
+template <typename LogProb>
+pkb::Outputs run(const pkb::Inputs& in, pkb::Comm& comm, LogProb&& log_prob) {
   const at::Tensor logits = in["logits"].flatten(0, 1);
   const at::Tensor& target = in["target"];
-  const pkb::TopKTopP filter(in);
   const pkb::TokenChunk all = pkb::chunk_of(0, target.numel(), comm);
-  const at::Tensor log_softmax = at::log_softmax(filter.filter(pkb::own_rows(logits, all, comm)), -1);
+  at::Tensor blocks = at::empty_like(logits), logprob = at::empty(target.sizes(), logits.options().dtype(at::kFloat));
+  comm.all_to_all_single(blocks, logits);
   const at::Tensor own_target = target.view(-1).narrow(0, all.own_first, all.own);
-
-  at::Tensor logprob = at::empty(target.sizes(), log_softmax.options());
-  comm.all_gather_into_tensor(logprob, log_softmax.gather(-1, own_target.unsqueeze(-1)).squeeze(-1));
+  comm.all_gather_into_tensor(logprob,
+                              log_prob(blocks.view({comm.size(), all.own, -1}), own_target, pkb::TopKTopP(in)));
   return {{"logprob", logprob}};
 }
-PKB_REFERENCE(baseline)
+
+}  // namespace
+
+pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+  return run(in, comm, pkb::log_prob);
+}
+pkb::Outputs expected(const pkb::Inputs& in, pkb::Comm& comm) {
+  return run(in, comm, pkb::exact_log_prob);
+}
+
+extern "C" __attribute__((visibility("default"))) const pkb::Reference* pkb_reference() {
+  static const pkb::Reference reference{{{"baseline", baseline}}, expected};
+  return &reference;
+}

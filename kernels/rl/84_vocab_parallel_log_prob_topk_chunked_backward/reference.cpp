@@ -6,24 +6,65 @@
 // ranks. logits [B, S, V/W] bf16, target and grad_output [B, S] the same on all ranks, grad_logits [B, S, V/W] fp32
 #include "rl/top_k_top_p.h"
 
-pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
-  const at::Tensor logits = in["logits"].flatten(0, 1), target = in["target"].view({-1, 1});
-  const at::Tensor grad_output = in["grad_output"].view({-1, 1});
-  const int64_t ranks = comm.size(), width = logits.size(-1);
+namespace {
+
+/// Of blocks [W, n, V/W], target and grad_output [n].
+at::Tensor gradient(const at::Tensor& blocks, const at::Tensor& target, const at::Tensor& grad_output,
+                    const pkb::TopKTopP& filter) {
+  const auto [least, normaliser] = filter.kept(blocks);
+  at::Tensor result = at::sub(blocks, normaliser).exp_().mul_(grad_output.neg().unsqueeze(-1));
+  const auto places = pkb::places(target, blocks);
+  result.index_put_(places, result.index(places) + grad_output);
+  return least.defined() ? result.masked_fill_(blocks < least, 0) : result;
+}
+
+/// By definition.
+at::Tensor exact_gradient(const at::Tensor& blocks, const at::Tensor& target, const at::Tensor& grad_output,
+                          const pkb::TopKTopP& filter) {
+  const at::Tensor filtered = filter.filter(pkb::float_rows(blocks)), column = target.unsqueeze(-1);
+  const at::Tensor keeps_target = (filtered.gather(-1, column) > pkb::kFilteredOut).to(at::kFloat);
+  return at::softmax(filtered, -1)
+      .neg_()
+      .scatter_add_(-1, column, keeps_target)
+      .mul_(grad_output.unsqueeze(-1))
+      .view({blocks.size(1), blocks.size(0), -1})
+      .transpose(0, 1)
+      .contiguous();
+}
+
+template <typename Gradient>
+pkb::Outputs run(const pkb::Inputs& in, pkb::Comm& comm, Gradient&& gradient_of) {
+  const at::Tensor logits = in["logits"].flatten(0, 1), target = in["target"].view(-1);
+  const at::Tensor grad_output = in["grad_output"].view(-1).to(at::kFloat);
   const pkb::TopKTopP filter(in);
-  const at::Tensor grad_logits = at::empty(in["logits"].sizes(), logits.options().dtype(at::kFloat));
-  for (const pkb::TokenChunk& chunk : pkb::token_chunks(in, comm)) {
-    const at::Tensor filtered = filter.filter(pkb::own_rows(logits, chunk, comm));
-    const at::Tensor own_target = target.narrow(0, chunk.own_first, chunk.own);
-    const at::Tensor keeps_target = (filtered.gather(-1, own_target) > pkb::kFilteredOut).to(at::kFloat);
-    const at::Tensor gradient = at::softmax(filtered, -1)
-                                    .neg_()
-                                    .scatter_add_(-1, own_target, keeps_target)
-                                    .mul_(grad_output.narrow(0, chunk.own_first, chunk.own));
-    const at::Tensor by_rank = gradient.view({chunk.own, ranks, width}).transpose(0, 1).contiguous();
-    at::Tensor solved = grad_logits.view({-1, width}).narrow(0, chunk.first, chunk.tokens);
-    comm.all_to_all_single(solved, by_rank.view({chunk.tokens, width}));
+  const std::vector<pkb::TokenChunk> chunks = pkb::token_chunks(in, comm);
+  const at::Tensor grad_logits = at::empty(in["logits"].sizes(), grad_output.options());
+  std::vector<std::unique_ptr<pkb::Work>> homeward;
+  pkb::ArrivingRows next = pkb::start_own_rows(logits, chunks.front(), comm);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const pkb::TokenChunk& chunk = chunks[i];
+    const auto [blocks, work] = std::move(next);
+    if (i + 1 < chunks.size()) next = pkb::start_own_rows(logits, chunks[i + 1], comm);  // while this one is solved
+    work->wait();
+    const auto own = [&](const at::Tensor& of_all) { return of_all.narrow(0, chunk.own_first, chunk.own); };
+    const at::Tensor solved = gradient_of(blocks, own(target), own(grad_output), filter);
+    at::Tensor of_chunk = grad_logits.view({-1, logits.size(-1)}).narrow(0, chunk.first, chunk.tokens);
+    homeward.push_back(comm.start_all_to_all_single(of_chunk, solved.flatten(0, 1)));
   }
+  for (const auto& work : homeward) work->wait();
   return {{"grad_logits", grad_logits}};
 }
-PKB_REFERENCE(baseline)
+
+}  // namespace
+
+pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
+  return run(in, comm, gradient);
+}
+pkb::Outputs expected(const pkb::Inputs& in, pkb::Comm& comm) {
+  return run(in, comm, exact_gradient);
+}
+
+extern "C" __attribute__((visibility("default"))) const pkb::Reference* pkb_reference() {
+  static const pkb::Reference reference{{{"baseline", baseline}}, expected};
+  return &reference;
+}

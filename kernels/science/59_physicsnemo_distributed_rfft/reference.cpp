@@ -5,19 +5,19 @@
 // Columns are transformed, columns and rows exchanged, rows transformed.
 #include <pkb/reference.h>
 
+#include <cmath>
+
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   const std::vector<int64_t>& size = in.integers("s").values;
-  const std::vector<int64_t>& dim = in.integers("dim").values;
-  const std::string& norm = in.string("norm");
-  const int64_t ranks = comm.size();
+  const int64_t ny = size[0], nx = size[1], ranks = comm.size();
 
-  const at::Tensor by_column = at::fft_fft(in["x"], size[0], dim[0], norm);
-  const int64_t batch = by_column.size(0), own_rows = size[0] / ranks, own_columns = size[1] / ranks;
-  const at::Tensor sent = by_column.view({batch, ranks, own_rows, own_columns}).transpose(0, 1).contiguous();
+  // On a GPU the transformed axis lies innermost.
+  const at::Tensor by_column = at::fft_fft(in["x"], ny, /*dim=*/1);
+  const at::Tensor sent = by_column.unflatten(1, {ranks, ny / ranks}).permute({1, 0, 3, 2}).contiguous();
   at::Tensor received = at::empty_like(sent);
   comm.all_to_all_single(received, sent);
-  const at::Tensor rows = received.permute({1, 2, 0, 3}).reshape({batch, own_rows, size[1]});
-  const at::Tensor full = at::fft_fft(rows, size[1], dim[1], norm);
-  return {{"spectrum", full.narrow(dim[1], 0, size[1] / 2 + 1).contiguous()}};
+  const at::Tensor rows = received.permute({1, 3, 0, 2}).flatten(2);
+  const at::Tensor full = at::fft_fft(rows, nx, /*dim=*/2);
+  return {{"spectrum", full.narrow(2, 0, nx / 2 + 1) * (1 / std::sqrt(static_cast<double>(ny * nx)))}};
 }
 PKB_REFERENCE(baseline)

@@ -2,9 +2,10 @@
 //
 // sorted_r = z[start_r : start_r + length_r],  z = all ranks' shard elements in ascending order, N in all
 // start_r = r*floor(N/W) + min(r, N mod W), length_r = floor(N/W) + (r < N mod W).   shard [n_r] bf16, n_r may be 0
-// Sample sort: every rank that has elements gives as many samples as there are such ranks; splitters from the sorted
-// samples cut each sorted shard into buckets; buckets are exchanged, sorted, and evened out.
-#include <tuple>
+// Sample sort: every rank that has elements gives W samples; splitters from the sorted samples cut each sorted shard
+// into buckets; buckets are exchanged, sorted, and evened out.
+#include <algorithm>
+#include <limits>
 
 #include "common/owner_exchange.h"
 
@@ -12,71 +13,38 @@ namespace {
 
 using List = std::vector<int64_t>;
 
-/// Equal keys are told apart by their rank and place, so that long runs of them are split as well.
-using Sample = std::tuple<double, int64_t, int64_t>;  // value, rank, place in its sorted shard
-
-List gather_number(int64_t number, const at::Tensor& like, pkb::Comm& comm) {
-  at::Tensor all = at::empty({comm.size()}, like.options().dtype(at::kLong));
-  comm.sizes().all_gather_into_tensor(all, at::full({1}, number, all.options()));
-  return pkb::host_list(all);
+/// The own keys at W places, as evenly apart as can be, with the place: [W, 2] fp64. NaN, which sorts last, where the
+/// rank has none.
+at::Tensor samples_of(const at::Tensor& keys, int64_t ranks) {
+  const int64_t own = keys.size(0);
+  const auto options = keys.options().dtype(at::kDouble);
+  if (own == 0) return at::full({ranks, 2}, std::numeric_limits<double>::quiet_NaN(), options);
+  const at::Tensor turn = at::arange(1, ranks + 1, options.dtype(at::kLong));
+  const at::Tensor places = turn.mul_(own).floor_divide_(ranks).sub_(1).clamp_min_(0);
+  return at::stack({keys.index_select(0, places).to(at::kDouble), places.to(at::kDouble)}, 1);
 }
 
-/// Sorted samples of all ranks. `active`: how many ranks have elements.
-std::vector<Sample> gather_samples(const at::Tensor& sorted, const List& lengths, int64_t active, pkb::Comm& comm) {
-  const auto count_of = [&](int64_t n) { return std::min(active, n); };
-  const auto place = [&](int64_t n, int64_t i) { return active < n ? (i + 1) * n / active - 1 : i; };
-  const int64_t own = sorted.size(0);
-  List places;
-  for (int64_t i = 0; i < count_of(own); ++i) places.push_back(place(own, i));
-  const at::Tensor index = at::tensor(places, at::kLong).to(sorted.device(), /*non_blocking=*/true);
+/// How many of the own sorted keys go to each rank. Equal keys are told apart by their rank and place, so that long
+/// runs of them are split as well.
+at::Tensor bucket_sizes(const at::Tensor& keys, pkb::Comm& comm) {
+  const int64_t ranks = comm.size(), own = keys.size(0);
+  const at::Tensor own_samples = samples_of(keys, ranks);
+  at::Tensor samples = at::empty({ranks * ranks, 2}, own_samples.options());
+  comm.all_gather_into_tensor(samples, own_samples);
 
-  at::Tensor values = at::zeros({active}, sorted.options());
-  values.narrow(0, 0, index.size(0)).copy_(sorted.index_select(0, index));
-  at::Tensor all = at::empty({comm.size(), active}, sorted.options());
-  comm.all_gather_into_tensor(all, values);
-  const at::Tensor on_host = all.to(at::kCPU).to(at::kDouble);
+  // By value, then rank and place, for so they lie already.
+  const auto [values, order] = at::sort(samples.select(1, 0), /*stable=*/true, /*dim=*/0, /*descending=*/false);
+  const at::Tensor valid = values.isnan().logical_not_().sum();
+  const at::Tensor turn = at::arange(1, ranks, valid.options());
+  const at::Tensor chosen = turn.mul_(valid).floor_divide_(ranks).sub_(1).clamp_min_(0);
+  const at::Tensor sample = order.index_select(0, chosen), rank = sample.floor_divide(ranks);
+  const at::Tensor cut = values.index_select(0, chosen).to(keys.scalar_type());
+  const at::Tensor up_to_it = samples.select(1, 1).index_select(0, sample).nan_to_num_().to(at::kLong).add_(1);
 
-  std::vector<Sample> samples;
-  for (int64_t r = 0; r < comm.size(); ++r) {
-    const int64_t n = lengths[static_cast<std::size_t>(r)];
-    const double* row = on_host.const_data_ptr<double>() + r * active;
-    for (int64_t i = 0; i < count_of(n); ++i) samples.emplace_back(row[i], r, place(n, i));
-  }
-  std::sort(samples.begin(), samples.end());
-  return samples;
-}
-
-/// How many of the own sorted elements go to each rank: bucket j to the j-th rank that has elements.
-List bucket_sizes(const at::Tensor& sorted, const List& lengths, int64_t active, pkb::Comm& comm) {
-  const std::vector<Sample> samples = gather_samples(sorted, lengths, active, comm);
-  const auto used = static_cast<int64_t>(samples.size());
-  std::vector<Sample> splitters;
-  std::vector<double> values;
-  for (int64_t j = 0; j + 1 < active; ++j) {
-    const int64_t chosen = std::clamp<int64_t>((j + 1) * used / active - 1, 0, used - 1);
-    splitters.push_back(samples[static_cast<std::size_t>(chosen)]);
-    values.push_back(std::get<0>(splitters.back()));
-  }
-  const at::Tensor cuts = at::tensor(values, at::kDouble).to(sorted.scalar_type()).to(sorted.device());
-  const List ends = pkb::host_list(at::stack({at::searchsorted(sorted, cuts, /*out_int32=*/false, /*right=*/false),
-                                              at::searchsorted(sorted, cuts, /*out_int32=*/false, /*right=*/true)}));
-
-  List sizes(lengths.size());
-  int64_t begin = 0;
-  for (std::size_t r = 0, j = 0; r < sizes.size(); ++r) {
-    if (lengths[r] == 0) continue;
-    int64_t end = sorted.size(0);
-    if (j < splitters.size()) {
-      const auto [value, rank, place] = splitters[j];
-      const int64_t below = ends[j], up_to = ends[splitters.size() + j];
-      end = comm.rank() > rank ? below : comm.rank() < rank ? up_to : place + 1;
-    }
-    end = std::max(begin, std::min(end, sorted.size(0)));
-    sizes[r] = end - begin;
-    begin = end;
-    ++j;
-  }
-  return sizes;
+  const at::Tensor below = at::searchsorted(keys, cut),
+                   up_to_equals = at::searchsorted(keys, cut, false, /*right=*/true);
+  const at::Tensor ends = at::where(rank < comm.rank(), below, at::where(rank > comm.rank(), up_to_equals, up_to_it));
+  return at::cat({at::zeros({1}, ends.options()), ends.clamp_max(own), at::full({1}, own, ends.options())}).diff();
 }
 
 /// Which of places [begin, end) of z lie in each rank's part; rank r's part begins at bounds[r].
@@ -88,31 +56,40 @@ List overlaps(int64_t begin, int64_t end, const List& bounds) {
   return sizes;
 }
 
-/// `bucket` is sorted, and no element of a higher rank's is smaller: cut it anew into even parts.
-at::Tensor even_out(const at::Tensor& bucket, int64_t elements, pkb::Comm& comm) {
-  const int64_t ranks = comm.size();
-  List held{0}, wanted{0};
-  for (const int64_t size : gather_number(bucket.size(0), bucket, comm)) held.push_back(held.back() + size);
-  for (int64_t r = 0; r < ranks; ++r) {
-    wanted.push_back(wanted.back() + elements / ranks + (r < elements % ranks ? 1 : 0));
-  }
-  const auto r = static_cast<std::size_t>(comm.rank());
-  return pkb::exchange_rows(bucket, {overlaps(held[r], held[r + 1], wanted), overlaps(wanted[r], wanted[r + 1], held)},
-                            comm);
+List running_sum(const List& sizes) {
+  List sums{0};
+  for (const int64_t size : sizes) sums.push_back(sums.back() + size);
+  return sums;
 }
 
 }  // namespace
 
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
-  const at::Tensor& shard = in["shard"];
-  const at::Tensor sorted = std::get<0>(shard.sort());
-  const List lengths = gather_number(shard.size(0), shard, comm);
-  const int64_t elements = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-  const int64_t active = std::count_if(lengths.begin(), lengths.end(), [](int64_t n) { return n > 0; });
-  if (elements == 0) return {{"sorted", sorted}};
+  const int64_t ranks = comm.size();
+  const auto own = static_cast<std::size_t>(comm.rank());
+  const at::Tensor keys = std::get<0>(in["shard"].sort());
+  const at::Tensor sizes = bucket_sizes(keys, comm);
+  at::Tensor all_sizes = at::empty({ranks, ranks}, sizes.options());
+  comm.sizes().all_gather_into_tensor(all_sizes, sizes);
+  const List from_to = pkb::host_list(all_sizes);  // the one thing that the host reads
 
-  const at::Tensor sizes = at::tensor(bucket_sizes(sorted, lengths, active, comm), at::kLong).to(shard.device());
-  const at::Tensor bucket = pkb::exchange_rows(sorted, pkb::exchange_counts(sizes, comm), comm);
-  return {{"sorted", even_out(std::get<0>(bucket.sort()), elements, comm)}};
+  pkb::Splits to_buckets;
+  List bucket(static_cast<std::size_t>(ranks));
+  for (std::size_t p = 0; p < bucket.size(); ++p) {
+    const auto* row = &from_to[p * bucket.size()];
+    to_buckets.received.push_back(row[own]);
+    if (p == own) to_buckets.sent.assign(row, row + ranks);
+    for (std::size_t q = 0; q < bucket.size(); ++q) bucket[q] += row[q];
+  }
+  const at::Tensor sorted = std::get<0>(pkb::exchange_rows(keys, to_buckets, comm).sort());
+
+  // Bucket after bucket is z: cut it anew, into even parts.
+  const List held = running_sum(bucket);
+  const int64_t elements = held.back();
+  List even;
+  for (int64_t r = 0; r < ranks; ++r) even.push_back(elements / ranks + (r < elements % ranks ? 1 : 0));
+  const List wanted = running_sum(even);
+  const pkb::Splits to_parts{overlaps(held[own], held[own + 1], wanted), overlaps(wanted[own], wanted[own + 1], held)};
+  return {{"sorted", pkb::exchange_rows(sorted, to_parts, comm)}};
 }
 PKB_REFERENCE(baseline)

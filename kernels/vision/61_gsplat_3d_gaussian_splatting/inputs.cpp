@@ -53,24 +53,24 @@ Gaussians gaussians(const pkb::DrawRequest& request, const pkb::Draws& draws) {
 
 /// Which Gaussians are too near to a threshold of a camera.
 at::Tensor undecided(const pkb::DrawRequest& request, const Gaussians& all) {
-  const at::Tensor covariance = pkb::covariances(all.quats.to(at::kDouble), all.scales.to(at::kDouble));
+  const at::Tensor axes = pkb::ellipsoid_axes(all.quats.to(at::kDouble), all.scales.to(at::kDouble));
   const auto real = [&](const char* name) { return std::get<double>(request.scalars.at(name)); };
   const pkb::ImageRules image{request.param("WIDTH"), request.param("HEIGHT"), real("eps2d"), real("near_plane"),
                               real("far_plane")};
   at::Tensor bad = at::zeros({all.means.size(0)}, all.means.options().dtype(at::kBool));
   for (int64_t i = 0; i < request.param("C") * request.world; ++i) {  // one by one: a million Gaussians need room
     const Cameras camera = cameras(request, i, 1);
-    const pkb::Projection seen = pkb::project(all.means.to(at::kDouble), covariance, camera.viewmats.to(at::kDouble),
+    const pkb::Projection seen = pkb::project(all.means.to(at::kDouble), axes, camera.viewmats.to(at::kDouble),
                                               camera.intrinsics.to(at::kDouble), image);
     const at::Tensor mean = seen.means2d[0], extent = seen.extent[0], radius = extent.ceil();
-    const at::Tensor depth = seen.depths[0];
+    const at::Tensor depth = seen.depths[0][0];
     const at::Tensor slack = (mean.abs() + radius) * kRelativeMargin;
     const at::Tensor size =
-        at::tensor({static_cast<double>(image.width), static_cast<double>(image.height)}, mean.options());
+        at::tensor({static_cast<double>(image.width), static_cast<double>(image.height)}, mean.options()).unsqueeze(1);
     const at::Tensor edge = at::minimum((mean + radius).abs(), (mean - radius - size).abs()) < kPixelMargin + slack;
     const at::Tensor rounding = (extent - extent.round()).abs() < (extent * kRelativeMargin).clamp_min(kRadiusMargin);
     const at::Tensor plane = (depth - image.near).abs() < kDepthMargin;
-    bad.logical_or_(((edge | rounding).any(1) & (depth > image.near)) | plane);
+    bad.logical_or_(((edge | rounding).any(0) & (depth > image.near)) | plane);
   }
   return bad;
 }

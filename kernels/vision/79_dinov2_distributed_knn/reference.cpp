@@ -3,58 +3,49 @@
 // sim[q, j] = bf16(sum over d of queries_r[q, d] * train[d, j]),  train [D, NT]: all ranks' columns, joined
 // top_sims[q] = the max_k largest of sim[q], descending, top_labels[q] their samples' labels    (equal sims: smaller j)
 // queries [Q_r, D], train_t [D, NT/W] bf16, labels [1, NT/W] i64; queries and results are the rank's own
-// Owner after owner: its queries go to all ranks, each one's k nearest back to it.
-#include <pkb/reference.h>
-
+// Every rank finds the k nearest of its own columns to all ranks' queries; the queries' owners merge them.
+#include <algorithm>
 #include <limits>
+
+#include "common/owner_exchange.h"
 
 namespace {
 
-at::Tensor broadcast_queries(const at::Tensor& own, int owner, pkb::Comm& comm) {
-  const bool is_own = comm.rank() == owner;
-  at::Tensor shape = at::empty({2}, own.options().dtype(at::kLong));
-  if (is_own) shape.copy_(at::tensor({own.size(0), own.size(1)}, at::kLong), /*non_blocking=*/true);
-  comm.sizes().broadcast(shape, owner);
-  if (is_own) {
-    at::Tensor queries = own;
-    comm.broadcast(queries, owner);
-    return queries;
-  }
-  const at::Tensor on_host = shape.to(at::kCPU);
-  const auto* sizes = on_host.const_data_ptr<int64_t>();
-  at::Tensor queries = at::empty({sizes[0], sizes[1]}, own.options());
-  comm.broadcast(queries, owner);
-  return queries;
+using List = std::vector<int64_t>;
+
+List gather_number(int64_t number, const at::Tensor& like, pkb::Comm& comm) {
+  at::Tensor all = at::empty({comm.size()}, like.options().dtype(at::kLong));
+  comm.sizes().all_gather_into_tensor(all, at::full({1}, number, all.options()));
+  return pkb::host_list(all);
 }
 
-/// Every rank's part [q, k] on the owner, joined along the second axis; elsewhere nothing.
-at::Tensor gather_columns(const at::Tensor& part, int owner, pkb::Comm& comm) {
-  std::vector<at::Tensor> parts;
-  if (comm.rank() == owner) {
-    for (int rank = 0; rank < comm.size(); ++rank) parts.push_back(at::empty_like(part));
+/// Rows of all ranks, in rank order.
+at::Tensor gather_rows(const at::Tensor& rows, const List& counts, pkb::Comm& comm) {
+  at::Tensor all = at::empty({std::accumulate(counts.begin(), counts.end(), int64_t{0}), rows.size(1)}, rows.options());
+  if (std::equal(counts.begin() + 1, counts.end(), counts.begin())) {
+    comm.all_gather_into_tensor(all, rows);
+  } else {
+    std::vector<at::Tensor> parts = all.split_with_sizes(counts);
+    comm.all_gather(parts, rows);
   }
-  comm.gather(parts, part, owner);
-  return parts.empty() ? at::Tensor() : at::cat(parts, 1);
+  return all;
 }
 
 }  // namespace
 
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
-  const at::Tensor &train = in["train_t"], &labels = in["labels"];
-  const int64_t k = in.integer("max_k");
+  const at::Tensor &queries = in["queries"], &train = in["train_t"];
+  const int64_t k = in.integer("max_k"), ranks = comm.size(), own = queries.size(0);
   TORCH_CHECK(k <= train.size(1), "max_k, ", k, ", is more than a rank's ", train.size(1), " samples");
-  pkb::Outputs outputs;
-  for (int owner = 0; owner < comm.size(); ++owner) {
-    const at::Tensor queries = broadcast_queries(in["queries"], owner, comm);
-    const auto [sims, columns] = at::topk(at::matmul(queries, train), k);
-    const at::Tensor all_sims = gather_columns(sims, owner, comm);
-    const at::Tensor all_labels = gather_columns(labels.expand({queries.size(0), -1}).gather(1, columns), owner, comm);
-    if (comm.rank() != owner) continue;
-    const auto [top_sims, places] = at::topk(all_sims, k);
-    outputs["top_sims"] = top_sims;
-    outputs["top_labels"] = all_labels.gather(1, places);
-  }
-  return outputs;
+
+  const List counts = gather_number(own, queries, comm);
+  const auto [sims, columns] = at::topk(at::matmul(gather_rows(queries, counts, comm), train), k);
+  const pkb::Splits to_owners{counts, List(static_cast<std::size_t>(ranks), own)};
+  const auto candidates = [&](const at::Tensor& found) {  // of the own queries, [own, W*k]
+    return pkb::exchange_rows(found, to_owners, comm).view({ranks, own, k}).transpose(0, 1).flatten(1);
+  };
+  const auto [top_sims, places] = at::topk(candidates(sims), k);
+  return {{"top_sims", top_sims}, {"top_labels", candidates(in["labels"].take(columns)).gather(1, places)}};
 }
 
 /// sim[q, label] of the own queries and all ranks' samples, in fp64.

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// E[k, b] = exp(teacher_output[b, k] / temp) over all ranks' rows b, divided by its sum; then n times
-//   E[k, :] /= K * sum over b of E[k, b],   E[:, b] /= N * sum over k of E[k, b];   q[b, k] = N * E[k, b] of own rows
-// N = sum over ranks of n_masked.   teacher_output, q [B, K] fp32; every row of q sums to 1
+// E[b, k] = exp(teacher_output[b, k] / temp);  n_iterations times, at first with v = 1, sums over b over all ranks'
+// rows:
+//   a[k] = 1 / sum over b of E[b, k] v[b],   v[b] = 1 / sum over k of E[b, k] a[k];     q[b, k] = E[b, k] a[k] v[b]
+// teacher_output, q [B, K] fp32, n_iterations >= 1; every row of q sums to 1. The source also divides by the sum of E,
+// K and the sum of n_masked, and multiplies by the latter: they cancel.
 #include <pkb/reference.h>
 
 pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
-  at::Tensor q = (in["teacher_output"] / in.real("teacher_temp")).exp_().t();
-  at::Tensor samples = in["n_masked"].to(at::kFloat);
-  comm.all_reduce(samples);
-  at::Tensor mass = q.sum();
-  comm.all_reduce(mass);
-  q.div_(mass);
-  for (int64_t iteration = 0; iteration < in.integer("n_iterations"); ++iteration) {
-    at::Tensor of_prototype = q.sum(1, /*keepdim=*/true);
+  const at::Tensor& x = in["teacher_output"];
+  const double cold = 1 / in.real("teacher_temp");
+  const at::Tensor e = (x * cold).exp_();
+  at::Tensor of_prototype = e.sum(0);
+  comm.all_reduce(of_prototype);
+  for (int64_t iteration = 1; iteration < in.integer("n_iterations"); ++iteration) {
+    const at::Tensor of_row = at::mv(e, of_prototype.reciprocal_()).reciprocal_();
+    of_prototype = at::mv(e.t(), of_row);
     comm.all_reduce(of_prototype);
-    q.div_(of_prototype.mul_(q.size(0)));
-    q.div_(q.sum(0, /*keepdim=*/true).mul_(samples));
   }
-  return {{"q", q.mul_(samples).t()}};
+  // The last factor of the rows makes each sum to 1.
+  return {{"q", at::softmax(at::add(of_prototype.log_().neg_(), x, cold), 1)}};
 }
 
 /// Every row sums to 1, and every prototype has the share that it has in the answer.

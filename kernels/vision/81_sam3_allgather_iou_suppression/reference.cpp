@@ -21,8 +21,9 @@ at::Tensor gather_rows(const at::Tensor& rows, const std::vector<int64_t>& count
 }
 
 at::Tensor overlapping_pairs(const at::Tensor& masks, double threshold) {
-  const at::Tensor inside = (masks > 0).to(at::kFloat).flatten(1);
-  const at::Tensor common = at::matmul(inside, inside.t()), area = inside.sum(1);
+  at::Tensor inside = at::empty(masks.sizes(), masks.options().dtype(at::kFloat));
+  inside = at::gt_out(inside, masks, 0).flatten(1);
+  const at::Tensor common = at::matmul(inside, inside.t()), area = common.diagonal();
   const at::Tensor united = (area.unsqueeze(1) + area - common).clamp_min_(1);
   return (common / united >= threshold).triu(1);
 }
@@ -44,11 +45,12 @@ pkb::Outputs baseline(const pkb::Inputs& in, pkb::Comm& comm) {
   TORCH_CHECK(own_masks.size(0) == own && own_scores.size(0) == own, "counts says ", own, " objects, but there are ",
               own_masks.size(0), " masks and ", own_scores.size(0), " scores");
 
-  const at::Tensor masks = gather_rows(own_masks.to(at::kFloat), counts, comm);
-  const at::Tensor scores = gather_rows(own_scores.to(at::kFloat), counts, comm);
+  const at::Tensor masks = gather_rows(own_masks, counts, comm);
+  const at::Tensor scores = gather_rows(own_scores, counts, comm).to(at::kFloat);
   const at::Tensor suppress =
       suppressed(overlapping_pairs(masks, in.real("iou_threshold")), in["last_occluded"], in.boolean("reverse"));
-  masks.masked_fill_(suppress.view({-1, 1, 1}), -10);
-  return {{"masks_global", masks}, {"scores_global", scores}, {"to_suppress", suppress}};
+  return {{"masks_global", masks.to(at::kFloat).masked_fill_(suppress.view({-1, 1, 1}), -10)},
+          {"scores_global", scores},
+          {"to_suppress", suppress}};
 }
 PKB_REFERENCE(baseline)

@@ -8,14 +8,32 @@ namespace {
 
 /// x with the p rows above and below it of the whole image; zeros where the image ends.
 at::Tensor with_halo(const at::Tensor& x, int64_t p, pkb::Comm& comm) {
+  using P2p = pkb::Comm::P2p;
   const int64_t rows = x.size(2);
-  const at::Tensor edges = at::stack({x.narrow(2, 0, p), x.narrow(2, rows - p, p)});
-  at::Tensor all_edges = at::empty({comm.size(), 2, x.size(0), x.size(1), p, x.size(3)}, x.options());
-  comm.all_gather_into_tensor(all_edges, edges);
-  const int rank = comm.rank();
-  const at::Tensor above = rank > 0 ? all_edges[rank - 1][1] : at::zeros_like(edges[1]);
-  const at::Tensor below = rank + 1 < comm.size() ? all_edges[rank + 1][0] : at::zeros_like(edges[0]);
-  return at::cat({above, x, below}, /*dim=*/2);
+  const at::Tensor padded = at::empty({x.size(0), x.size(1), p + rows + p, x.size(3)}, x.options());
+  struct Edge {
+    int peer;
+    at::Tensor own, halo, received;
+  };
+  std::vector<Edge> edges = {{comm.rank() - 1, x.narrow(2, 0, p), padded.narrow(2, 0, p), {}},
+                             {comm.rank() + 1, x.narrow(2, rows - p, p), padded.narrow(2, p + rows, p), {}}};
+  std::vector<P2p> operations;
+  for (Edge& edge : edges) {
+    if (edge.peer < 0 || edge.peer == comm.size()) {
+      edge.halo.zero_();
+      continue;
+    }
+    edge.received = at::empty(edge.own.sizes(), x.options());
+    operations.push_back({P2p::Kind::send, edge.own.contiguous(), edge.peer});
+    operations.push_back({P2p::Kind::receive, edge.received, edge.peer});
+  }
+  const auto exchange = comm.start_batch_send_receive(operations);
+  padded.narrow(2, p, rows).copy_(x);
+  exchange->wait();
+  for (const Edge& edge : edges) {
+    if (edge.received.defined()) edge.halo.copy_(edge.received);
+  }
+  return padded;
 }
 
 }  // namespace
