@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <tuple>
+
+#include "core/refused_libraries.h"
 
 namespace pkb {
 namespace {
@@ -101,27 +102,28 @@ void read_symbols(const Elf& elf, const Elf64_Ehdr& header, DynamicSymbols& symb
   }
 }
 
-struct Refused {
-  const char* what;
-  std::vector<std::string_view> libraries, symbols;  ///< beginnings of names
+struct RefusedSymbols {
+  std::string_view beginning, what;
 };
+constexpr RefusedSymbols kRefusedSymbols[] = {
+    {"nccl", "NCCL"},          {"pnccl", "NCCL"},          {"_ZN2at", "LibTorch"},   {"_ZNK2at", "LibTorch"},
+    {"_ZN3c10", "LibTorch"},   {"_ZNK3c10", "LibTorch"},   {"_ZN4c10d", "LibTorch"}, {"_ZNK4c10d", "LibTorch"},
+    {"_ZN5torch", "LibTorch"}, {"_ZNK5torch", "LibTorch"}, {"MPI_", "MPI"},          {"PMPI_", "MPI"},
+    {"ompi_", "MPI"},          {"nvshmem", "NVSHMEM"}};
 
-const std::vector<Refused>& refused() {
-  static const std::vector<Refused> all{
-      {"NCCL", {"libnccl"}, {"nccl", "pnccl"}},
-      {"LibTorch",
-       {"libtorch", "libc10"},
-       {"_ZN2at", "_ZNK2at", "_ZN3c10", "_ZNK3c10", "_ZN4c10d", "_ZNK4c10d", "_ZN5torch", "_ZNK5torch"}},
-      {"MPI", {"libmpi", "libopen-rte", "libopen-pal"}, {"MPI_", "PMPI_", "ompi_"}},
-      {"NVSHMEM", {"libnvshmem"}, {"nvshmem"}}};
-  return all;
+std::string_view refused_symbol(std::string_view name) {
+  for (const RefusedSymbols& symbols : kRefusedSymbols) {
+    if (name.starts_with(symbols.beginning)) return symbols.what;
+  }
+  return {};
 }
 
-/// The first of `names` that begins with one of `beginnings`; empty: none.
-std::string first_match(const std::vector<std::string>& names, const std::vector<std::string_view>& beginnings) {
+/// The first of `names` that `refused` has a word for, in a sentence; empty: none.
+std::string refusal(const char* verb, const std::vector<std::string>& names,
+                    std::string_view (*refused)(std::string_view)) {
   for (const std::string& name : names) {
-    const auto begins = [&](std::string_view beginning) { return name.starts_with(beginning); };
-    if (std::any_of(beginnings.begin(), beginnings.end(), begins)) return name;
+    const std::string_view what = refused(name);
+    if (!what.empty()) return std::string(verb) + " " + name + ": a candidate may not use " + std::string(what);
   }
   return {};
 }
@@ -139,15 +141,10 @@ DynamicSymbols dynamic_symbols(std::string_view file) {
 }
 
 std::string refused_link(const DynamicSymbols& symbols) {
-  for (const Refused& one : refused()) {
-    for (const auto& [names, beginnings, verb] : {std::tuple(&symbols.libraries, &one.libraries, "links "),
-                                                  std::tuple(&symbols.imports, &one.symbols, "calls "),
-                                                  std::tuple(&symbols.exports, &one.symbols, "contains ")}) {
-      const std::string found = first_match(*names, *beginnings);
-      if (!found.empty()) return std::string(verb) + found + ": a candidate may not use " + one.what;
-    }
-  }
-  return {};
+  std::string why = refusal("links", symbols.libraries, refused_library);
+  if (why.empty()) why = refusal("calls", symbols.imports, refused_symbol);
+  if (why.empty()) why = refusal("contains", symbols.exports, refused_symbol);
+  return why;
 }
 
 bool calls_copies(const DynamicSymbols& symbols) {

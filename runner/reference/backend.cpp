@@ -40,6 +40,7 @@ std::unique_ptr<TorchBackend> make_torch_backend(Device& device) {
   context.setAllowTF32CuDNN(false);
   context.setAllowFP16ReductionCuBLAS(/*allow_reduced_precision=*/false);
   context.setAllowBF16ReductionCuBLAS(/*allow_reduced_precision=*/false);
+  context.setBenchmarkCuDNN(true);  // the fastest convolution of each shape, found in the warm-up
   context.setAllowFP16BF16ReductionMathSDP(false);
   context.setAllowFP16ReductionCPU(false);
   if (device.kind() == DeviceKind::cuda) return make_cuda_backend(device);

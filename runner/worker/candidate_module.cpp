@@ -4,12 +4,15 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <fstream>
 #include <vector>
+
+#include "core/refused_libraries.h"
 
 namespace pkb {
 namespace {
@@ -101,6 +104,19 @@ void CandidateModule::teardown(void* state) const {
   } catch (...) {
     rethrow_as_failure("runtime_error", "pkb_teardown");
   }
+}
+
+void CandidateModule::refuse_loaded_libraries() {
+  std::string found;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        if (info->dlpi_name == nullptr || refused_library(info->dlpi_name).empty()) return 0;
+        *static_cast<std::string*>(result) = info->dlpi_name;
+        return 1;
+      },
+      &found);
+  if (found.empty()) return;
+  throw Failure("cheated", "loaded " + found + ": a candidate may not use " + std::string(refused_library(found)));
 }
 
 std::string CandidateModule::take_error() const {

@@ -30,6 +30,8 @@ class CandidateModule {
   }
   void teardown(void* state) const;
 
+  /// Throws Failure(cheated) when a refused library has come into the process, however it did.
+  static void refuse_loaded_libraries();
   /// Takes the last error of the candidate's CUDA runtime; empty: none. Does not fail.
   std::string take_error() const;
 

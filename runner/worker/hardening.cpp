@@ -73,6 +73,7 @@ void harden(int socket) {
   die_with(rank_behind(socket));
   close_all_above(socket);
   give_up_ptrace();
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // no candidate reads or writes the next one's worker
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   use_all_cpus();

@@ -184,8 +184,8 @@ void from_json(const Json& json, TimeReply& reply) {
 
 void check_reply(Type request, const Json& request_body, const Json& reply) {
   if (!boolean_field(reply, "ok")) {
-    static const std::set<std::string, std::less<>> kinds{"load_error", "setup_error", "runtime_error", "mismatch",
-                                                          "harness_error"};
+    static const std::set<std::string, std::less<>> kinds{"load_error", "setup_error", "runtime_error",
+                                                          "mismatch",   "cheated",     "harness_error"};
     if (!kinds.contains(string_field(reply, "kind"))) refuse("'kind' is no failure word");
     if (string_field(reply, "reason").size() > kLongestReason) refuse("'reason' is too long");
     return;

@@ -179,6 +179,7 @@ void Worker::require_guards() {
 Json Worker::bind(const Json& body) {
   if (slab_block_ == nullptr) throw Error("arguments without a slab");
   require_guards();
+  CandidateModule::refuse_loaded_libraries();
   std::vector<protocol::ArgumentsMessage> draws;
   for (const Json& draw : protocol::array_field(body, "draws", kMostDraws)) {
     draws.push_back(draw.get<protocol::ArgumentsMessage>());
@@ -252,6 +253,7 @@ Json Worker::teardown() {
   if (is_set_up_) {
     is_set_up_ = false;
     require_guards();
+    CandidateModule::refuse_loaded_libraries();
     candidate().teardown(state_);
     settle("runtime_error", "pkb_teardown");
   }
