@@ -24,6 +24,7 @@ constexpr int kWorkerDescriptor = 3;
 constexpr int kAboveStandard =
     10;  // the child's descriptors 0 to 3 are filled one by one; sources must not be among them
 constexpr auto kReapLimit = std::chrono::seconds(10);
+constexpr auto kStopLimit = std::chrono::seconds(1);
 
 class Descriptor {
  public:
@@ -161,8 +162,13 @@ std::optional<std::string> WorkerProcess::how_it_ended() {
 void WorkerProcess::stop() {
   if (ended_) return;
   ::kill(-pid_, SIGSTOP);
-  siginfo_t info{};
-  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
+  // A thread inside the GPU driver stops when it leaves it; this is no reason to wait for ever.
+  const Clock::time_point limit = Clock::now() + kStopLimit;
+  for (Backoff backoff; Clock::now() < limit; backoff.pause()) {
+    siginfo_t info{};
+    const int error = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG);
+    if (error != 0 || info.si_pid != 0) return;
+  }
 }
 
 void WorkerProcess::go_on() {

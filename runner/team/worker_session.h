@@ -46,7 +46,7 @@ class WorkerProcess {
   std::optional<std::string> how_it_ended();
   void kill();
   /// Holds the process and those it forked: nothing they could still do reaches memory until go_on(). Returns when it
-  /// has stopped or ended.
+  /// has stopped or ended, or after a second.
   void stop();
   void go_on();
   int threads() const;  ///< 0: it is gone
