@@ -41,6 +41,7 @@ class Contestant {
   /// What one call took when last timed; raises the deadlines of long calls.
   void set_expected_call(std::chrono::duration<double> call) { expected_call_ = call; }
   bool alive() const { return session_.alive(); }
+  pid_t pid() const { return session_.pid(); }
   std::string log_tail() const { return session_.log_tail(); }
 
  private:

@@ -25,6 +25,7 @@
 #include "evaluate/sha256.h"
 #include "evaluate/timing.h"
 #include "results/environment.h"
+#include "team/strays.h"
 
 namespace pkb {
 namespace {
@@ -311,7 +312,20 @@ class Evaluation {
     row.log_tail = tails[static_cast<std::size_t>(std::max(row.failing_rank, 0))];
   }
 
+  /// Collective. Other processes of a candidate could work while nobody looks.
+  void refuse_strays() {
+    if (!contestant_) return;
+    const int mine = kill_strays({contestant_->pid(), pool_.next_pid()});
+    const double most = job_.team.maximum(mine);
+    if (most > 0)
+      void_rows({"cheated",
+                 "it started processes of its own, up to " + std::to_string(static_cast<int>(most)) + " on a rank",
+                 -1,
+                 {}});
+  }
+
   void finish() {
+    refuse_strays();
     const bool worker_died = contestant_ && !contestant_->alive();
     contestant_.reset();
     job_.reference.release();

@@ -47,6 +47,7 @@ class WorkerPool {
   WorkerPool(WorkerOptions options, std::filesystem::path logs, int rank, bool ready);
   /// A started worker whose output goes to <logs>/<name>.rank<r>.log.
   std::unique_ptr<WorkerProcess> take(WorkerOptions& options);
+  pid_t next_pid() const { return next_ ? next_->pid() : -1; }
 
  private:
   void start_next();

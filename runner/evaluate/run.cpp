@@ -15,6 +15,7 @@
 
 #include "core/log.h"
 #include "results/listing.h"
+#include "team/strays.h"
 #include "results/writers.h"
 
 namespace pkb {
@@ -265,6 +266,7 @@ SweepResult Run::execute() {
   worker.name_prefix = name_prefix_;
   // From here on there are workers, which must not read this process's memory.
   make_undumpable();
+  adopt_orphans();
   const bool judges =
       std::any_of(plan_.begin(), plan_.end(), [](const Item& item) { return !item.candidate.file.empty(); });
   std::optional<EarlyResults> early;

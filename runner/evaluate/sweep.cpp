@@ -22,6 +22,10 @@ void Reporter::add(const std::vector<Row>& rows) {
 
 void Reporter::save() {
   try {
+    if (journal_ && journal_->drop_foreign_lines()) {
+      log::error("somebody else wrote rows to " + (journal_->folder() / "results.jsonl").string() +
+                 " during the last evaluation; they are removed");
+    }
     for (; !pending_.empty(); pending_.pop_front()) journal_->append(pending_.front());
   } catch (const SystemError& error) {
     if (!complained_) log::error(std::string(error.what()) + "; rows are kept until that is possible");

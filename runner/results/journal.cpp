@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -104,6 +105,11 @@ void lock(int descriptor, const fs::path& folder) {
   }
 }
 
+int64_t size_of_file(int descriptor) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 ? status.st_size : 0;
+}
+
 void cut_torn_line(const fs::path& file) {
   const Lines lines = read_lines(file);
   if (lines.torn && ::truncate(file.c_str(), static_cast<off_t>(lines.complete_bytes)) != 0) {
@@ -176,6 +182,7 @@ Journal Journal::resume(const fs::path& folder) {
   cut_torn_line(rows_file);
   cut_torn_line(folder / kRunsFile);
   journal.earlier_ = read_journal(folder).rows;
+  journal.bytes_ = size_of_file(journal.rows_);
   return journal;
 }
 
@@ -190,6 +197,7 @@ Journal::Journal(Journal&& other) noexcept
     : folder_(std::move(other.folder_)),
       rows_(std::exchange(other.rows_, -1)),
       runs_(std::exchange(other.runs_, -1)),
+      bytes_(other.bytes_),
       earlier_(std::move(other.earlier_)) {}
 
 bool Journal::holds(const RowKey& key) const {
@@ -201,7 +209,16 @@ void Journal::begin(const OrderedJson& run) {
 }
 
 void Journal::append(const Row& row) {
-  write_and_sync(rows_, to_line(to_record(row)) + '\n', folder_ / kRowsFile);
+  const std::string line = to_line(to_record(row)) + '\n';
+  write_and_sync(rows_, line, folder_ / kRowsFile);
+  bytes_ += static_cast<int64_t>(line.size());
+}
+
+bool Journal::drop_foreign_lines() {
+  if (size_of_file(rows_) <= bytes_) return false;
+  if (::ftruncate(rows_, bytes_) != 0)
+    throw SystemError(fmt::format("cannot restore {}", (folder_ / kRowsFile).string()), errno);
+  return true;
 }
 
 }  // namespace pkb

@@ -64,11 +64,14 @@ class Journal {
   /// On disk when they return. Throw SystemError.
   void begin(const OrderedJson& run);
   void append(const Row& row);
+  /// Cuts off what somebody else has appended since (a candidate shares this user's rights). True: there was something.
+  bool drop_foreign_lines();
 
  private:
   Journal(std::filesystem::path folder, int rows);
   std::filesystem::path folder_;
   int rows_ = -1, runs_ = -1;  ///< descriptors
+  int64_t bytes_ = 0;          ///< of rows, as this job and those before it left them
   std::vector<Row> earlier_;
 };
 

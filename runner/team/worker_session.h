@@ -94,6 +94,7 @@ class WorkerSession {
   /// that was left undone.
   CallOutcome call(protocol::Type type, const protocol::Json& body, std::chrono::duration<double> deadline);
   bool alive() const { return !failure_.has_value(); }
+  pid_t pid() const { return process_->pid(); }
   std::string log_tail(std::size_t bytes = 2048) const;  ///< of this rank's candidate
 
  private:

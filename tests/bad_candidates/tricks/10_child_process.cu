@@ -3,8 +3,7 @@
 // Trick 10: a child process does the work on CPU cores of the machine, where nobody counts threads.
 // status: cheated
 // devices: host
-// caught by: nothing yet
-// open: children of a worker are not counted. The rank can see them in /proc while the worker is stopped.
+// caught by: the rank looks for processes below the worker before it ends it
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>

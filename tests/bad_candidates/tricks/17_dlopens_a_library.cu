@@ -3,8 +3,7 @@
 // Trick 17: loads the library at run time, so that the module imports nothing.
 // status: cheated
 // devices: host cuda
-// caught by: nothing yet
-// open: the rank can read in /proc/<worker>/maps, while the worker is stopped, which libraries are loaded
+// caught by: the worker looks at what is loaded before every set of draws and at the end
 #include <dlfcn.h>
 
 #include "honest.cuh"

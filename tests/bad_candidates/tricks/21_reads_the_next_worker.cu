@@ -4,8 +4,7 @@
 //   it.
 // status: mismatch
 // devices: host cuda
-// caught by: nothing yet: workers have the same rights and are dumpable
-// open: a worker that makes itself undumpable first of all is closed to its like
+// caught by: a worker makes itself undumpable first of all, so that it is closed to its like
 #include <sys/uio.h>
 
 #include "judge.h"

@@ -3,11 +3,9 @@
 // Trick 24: appends a row with the status passed to the journal, beside the one it gets.
 // status: mismatch
 // devices: host cuda
-// caught by: nothing yet: the row is taken for one of the runner's
-// out of reach: a candidate has the rights of the user who runs it, over files too; run it as another user or
-//   in a container for which the results are read-only
-// open: the runner could make its tables from the rows it wrote, and say so when the journal holds others;
-//   Landlock could close the folder to workers
+// caught by: the root knows how long its journal is, and removes what somebody else appended
+// out of reach: a candidate has the rights of the user who runs it: it could change rows that stand; run it as another
+//   user or in a container for which the results are read-only
 #include "judge.h"
 #include "pkb/candidate.h"
 

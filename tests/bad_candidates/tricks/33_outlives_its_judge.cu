@@ -4,9 +4,7 @@
 //   judged next.
 // status: cheated
 // devices: host
-// caught by: nothing yet: the end of a worker reaches its process group only
-// open: a rank that is a subreaper (PR_SET_CHILD_SUBREAPER) inherits what its workers leave, can name it and
-//   kill it
+// caught by: the rank is a subreaper: what its workers leave becomes its own, is named and killed
 #include <unistd.h>
 
 #include "honest.cuh"
