@@ -15,8 +15,8 @@
 
 #include "core/log.h"
 #include "results/listing.h"
-#include "team/strays.h"
 #include "results/writers.h"
+#include "team/strays.h"
 
 namespace pkb {
 namespace {

@@ -36,9 +36,9 @@ struct Options {
   std::vector<std::string> timing = {"stream"};  ///< of stream, isolated, graph; no repetitions
   int repeat = 1;                                ///< passes over the whole selection, >= 1
   std::string io = "private";                    ///< private, symmetric
-  uint64_t seed = 0;  ///< 0: a new one for each evaluation
-  double timeout_s = 60;  ///< of one call, > 0
-  bool skew = false;      ///< random delays of single ranks before calls
+  uint64_t seed = 0;                             ///< 0: a new one for each evaluation
+  double timeout_s = 60;                         ///< of one call, > 0
+  bool skew = false;                             ///< random delays of single ranks before calls
 
   // Output.
   std::filesystem::path out;     ///< empty: default_folder(), asked by the reporting rank alone

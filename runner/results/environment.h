@@ -49,7 +49,7 @@ struct RunRecord {
   std::map<std::string, std::string> environment;  ///< see recorded_environment
   std::string kernel, cpu;                         ///< of the reporting rank's node
   int cpu_count = 0;
-  uint64_t seed = 0;  ///< of all evaluations; 0: each has its own
+  uint64_t seed = 0;                           ///< of all evaluations; 0: each has its own
   std::vector<DeviceRecord> devices;           ///< by rank
   OrderedJson config = OrderedJson::object();  ///< the options in effect
 };
