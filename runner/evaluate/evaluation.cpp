@@ -202,10 +202,8 @@ class Evaluation {
   void void_rows(const Verdict& verdict) {
     for (Row& row : rows_) {
       if (row.status != "passed") continue;
-      row.status = verdict.status;
-      row.reason = verdict.reason;
+      void_row(row, verdict.status, verdict.reason);
       row.failing_rank = verdict.rank;
-      row.speedup = kNoValue;
       add_log_tail(row);
     }
   }
@@ -271,19 +269,21 @@ class Evaluation {
   void refuse_the_impossible(Row& row, const TimingPlan& plan) {
     const double floor_us = 1e6 * (plan.l2_warm ? limits_.floor_without_memory : limits_.floor_seconds);
     if (!(row.candidate_times.mean_us < floor_us) || row.status != "passed") return;
-    row.status = "implausible";
-    row.speedup = kNoValue;
     char text[160];
     std::snprintf(text, sizeof text, "%.3g us a call is below %.3g us, the least that profile %s allows",
                   row.candidate_times.mean_us, floor_us, row.profile.c_str());
-    row.reason = text;
+    void_row(row, "implausible", text);
+  }
+
+  static void void_row(Row& row, const std::string& status, const std::string& reason) {
+    row.status = status;
+    row.reason = reason;
+    row.speedup = kNoValue;
   }
 
   static void refuse_what_is_doubted(Row& row, const Doubt& doubt) {
     if (doubt.status.empty()) return;
-    row.status = doubt.status;
-    row.speedup = kNoValue;
-    row.reason = doubt.reason;
+    void_row(row, doubt.status, doubt.reason);
   }
 
   void add_bandwidth(Row& row, double us) {

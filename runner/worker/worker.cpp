@@ -171,15 +171,15 @@ Json Worker::setup(const Json& body) {
 }
 
 /// After all calls: before the next ones every rank has finished them.
-void Worker::require_guards() {
+void Worker::require_fair_play() {
   const std::string broken = services_->broken_guard();
   if (!broken.empty()) throw Failure("mismatch", broken);
+  CandidateModule::refuse_loaded_libraries();
 }
 
 Json Worker::bind(const Json& body) {
   if (slab_block_ == nullptr) throw Error("arguments without a slab");
-  require_guards();
-  CandidateModule::refuse_loaded_libraries();
+  require_fair_play();
   std::vector<protocol::ArgumentsMessage> draws;
   for (const Json& draw : protocol::array_field(body, "draws", kMostDraws)) {
     draws.push_back(draw.get<protocol::ArgumentsMessage>());
@@ -252,8 +252,7 @@ Json Worker::time(const Json& body) {
 Json Worker::teardown() {
   if (is_set_up_) {
     is_set_up_ = false;
-    require_guards();
-    CandidateModule::refuse_loaded_libraries();
+    require_fair_play();
     candidate().teardown(state_);
     settle("runtime_error", "pkb_teardown");
   }

@@ -39,7 +39,7 @@ class Worker {
   const CandidateModule& candidate() const;
   ArgumentTable& table(int64_t draw) const;
   /// Everything enqueued is done and nobody complains, or Failure(kind).
-  void require_guards();
+  void require_fair_play();
   void settle(const char* kind, const std::string& after);
 
   RankLink link_;
