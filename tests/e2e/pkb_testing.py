@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -46,6 +47,12 @@ class PkbTest(unittest.TestCase):
     def setUp(self):
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="pkb-test-"))
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
+
+    @staticmethod
+    def abandoned_shared_memory():
+        """Objects of jobs that are gone; the name holds the process id of the job's rank 0."""
+        objects = [path.name for path in pathlib.Path("/dev/shm").iterdir() if re.match(r"pkb-\d+-", path.name)]
+        return [name for name in objects if not pathlib.Path("/proc", name.split("-")[1]).exists()]
 
     def mpirun(self, ranks, *arguments, timeout=300, environment=None):
         command = ["mpirun", "--oversubscribe", "-np", str(ranks), str(BUILD / "bin" / "pkb_runner"), *map(str, arguments)]

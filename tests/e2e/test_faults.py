@@ -8,8 +8,6 @@ import time
 
 from pkb_testing import BAD, PkbTest
 
-SHARED_MEMORY = pathlib.Path("/dev/shm")
-
 
 class Faults(PkbTest):
     def judge_bad(self, file, *arguments, ranks=2):
@@ -25,12 +23,6 @@ class Faults(PkbTest):
         self.assertEqual(run.code, 1, run.err)
         self.assertEqual(self.abandoned_shared_memory(), [])
         return bad
-
-    @staticmethod
-    def abandoned_shared_memory():
-        """Objects of jobs that are gone; the name holds the process id of the job's rank 0."""
-        objects = [path.name for path in SHARED_MEMORY.iterdir() if path.name.startswith("pkb-") and path.name.split("-")[1].isdigit()]
-        return [name for name in objects if not pathlib.Path("/proc", name.split("-")[1]).exists()]
 
     def test_wrong_result(self):
         row = self.judge_bad("wrong_result.cu")

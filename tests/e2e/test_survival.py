@@ -75,10 +75,7 @@ class Survival(PkbTest):
 
     def assert_nothing_left(self, workers):
         self.wait_for(lambda: all(parent_of(pid) is None for pid in workers), 15)
-        left = [path.name for path in pathlib.Path("/dev/shm").iterdir()
-                if path.name.startswith("pkb-") and path.name.split("-")[1].isdigit()
-                and not pathlib.Path("/proc", path.name.split("-")[1]).exists()]
-        self.assertEqual(left, [])
+        self.assertEqual(self.abandoned_shared_memory(), [])
 
     def test_workers_killed_at_random_moments(self):
         moments = random.Random(1)

@@ -17,7 +17,6 @@ import unittest
 from pkb_testing import BAD, BUILD, PkbTest
 
 TRICKS = BAD / "tricks"
-SHARED_MEMORY = pathlib.Path("/dev/shm")
 LAST_TRICK = 33
 FIELDS = {"status", "on host", "devices", "caught by", "out of reach", "open", "problem"}
 
@@ -133,9 +132,7 @@ class Tricks(PkbTest):
         return str(BUILD / "tricks" / hashlib.sha256(headers).hexdigest()[:16])
 
     def check_nothing_is_left(self):
-        left = [path.name for path in SHARED_MEMORY.iterdir()
-                if re.match(r"pkb-\d+-", path.name) and not pathlib.Path("/proc", path.name.split("-")[1]).exists()]
-        self.assertEqual(left, [], "shared memory")
+        self.assertEqual(self.abandoned_shared_memory(), [], "shared memory")
         processes = self.processes_left()
         for process in processes:
             os.kill(process, signal.SIGKILL)
