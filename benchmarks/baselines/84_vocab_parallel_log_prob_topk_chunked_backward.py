@@ -4,7 +4,7 @@
 import torch
 
 from exchange import all_to_all
-from filtering import cut_and_normaliser
+from filtering import arriving_chunks, cut_and_normaliser
 
 
 def gradient(parts, target, grad, top_k, top_p):
@@ -18,25 +18,11 @@ def gradient(parts, target, grad, top_k, top_p):
 
 def run(inputs, scalars, params, team):
     logits, target, grad = inputs["logits"].flatten(0, 1), inputs["target"].view(-1), inputs["grad_output"].view(-1).float()
-    chunks = logits.split(len(inputs["logits"]) * max(1, scalars["chunk_size"]))
     out = torch.empty(logits.shape, device=logits.device)
-
-    def fetch(chunk):
-        parts = torch.empty_like(chunk)
-        return parts, all_to_all(parts, chunk, async_op=True)
-
-    start, returns = 0, []
-    following = fetch(chunks[0])
-    for i, chunk in enumerate(chunks):
-        parts, work = following
-        if i + 1 < len(chunks):
-            following = fetch(chunks[i + 1])
-        rows = len(chunk) // team.world
-        own = slice(start + team.rank * rows, start + (team.rank + 1) * rows)
-        work.wait()
-        solved = gradient(parts.view(team.world, rows, -1), target[own], grad[own], scalars["top_k"], scalars["top_p"])
-        returns.append(all_to_all(out[start : start + len(chunk)], solved.flatten(0, 1), async_op=True))
-        start += len(chunk)
+    returns = []
+    for tokens, own, parts in arriving_chunks(inputs, scalars, team):
+        solved = gradient(parts, target[own], grad[own], scalars["top_k"], scalars["top_p"])
+        returns.append(all_to_all(out[tokens], solved.flatten(0, 1), async_op=True))
     for work in returns:
         work.wait()
     return {"grad_logits": out.view(inputs["logits"].shape)}

@@ -3,6 +3,8 @@
 
 import torch
 
+from exchange import all_to_all
+
 
 def cut_and_normaliser(parts, top_k, top_p):
     """Of each row the smallest value kept (None: all are) and the logarithm of the sum of exponentials of what is kept, [rows, 1]."""
@@ -39,3 +41,24 @@ def log_prob(parts, target, top_k, top_p):
     logit = parts[target // words, torch.arange(rows, device=target.device), target % words]
     result = logit - normaliser[:, 0]
     return result if cut is None else result.masked_fill_(logit < cut[:, 0], -torch.inf)
+
+
+def arriving_chunks(inputs, scalars, team):
+    """Of problems 83 and 84, chunk by chunk: (its tokens, the own of these, their rows in parts). The next one travels meanwhile."""
+    chunks = inputs["logits"].flatten(0, 1).split(len(inputs["logits"]) * max(1, scalars["chunk_size"]))
+
+    def fetch(chunk):
+        parts = torch.empty_like(chunk)
+        return parts, all_to_all(parts, chunk, async_op=True)
+
+    start = 0
+    following = fetch(chunks[0])
+    for i, chunk in enumerate(chunks):
+        parts, work = following
+        if i + 1 < len(chunks):
+            following = fetch(chunks[i + 1])
+        rows = len(chunk) // team.world
+        own = slice(start + team.rank * rows, start + (team.rank + 1) * rows)
+        work.wait()
+        yield slice(start, start + len(chunk)), own, parts.view(team.world, rows, -1)
+        start += len(chunk)

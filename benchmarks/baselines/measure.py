@@ -171,7 +171,7 @@ def measure(program, call, inputs, team):
 
 
 def judge(folder, team):
-    """One problem: (microseconds, relative error by output)."""
+    """One problem: (microseconds, relative error by output, the outputs' limits)."""
     file = HERE / f"{folder.name}.py"
     program = load_program(file)
     [dump] = folder.glob(f"*.trial0.rank{team.rank}.pt")
@@ -186,7 +186,7 @@ def judge(folder, team):
     errors = {name: math.inf for name in missing}
     errors.update((name, error_of(outputs[name], want)) for name, want in call["expected"].items() if name not in missing)
     del fresh, outputs
-    return measure(program, call, inputs, team), errors
+    return measure(program, call, inputs, team), errors, getattr(program, "LIMITS", {})
 
 
 def work(rank, world, options, names, device_type):
@@ -209,7 +209,7 @@ def work(rank, world, options, names, device_type):
     if rank == 0:
         print(f"{'# problem':44} {'python us':>10} {'reference us':>12} {'ratio':>6} {'error':>8}")
     for name in names:
-        microseconds, errors = judge(options.dump / name, team)
+        microseconds, errors, limits = judge(options.dump / name, team)
         everyone = [None] * world
         dist.all_gather_object(everyone, errors)
         if device_type == "cuda":
@@ -218,7 +218,6 @@ def work(rank, world, options, names, device_type):
             continue
         worst = {output: max(one.get(output, math.inf) for one in everyone) for output in errors}
         reference = references.get(name)
-        limits = getattr(load_program(HERE / f"{name}.py"), "LIMITS", {})
         wrong = {output: value for output, value in worst.items() if not value <= limits.get(output, LIMIT)}
         line = {"problem": name, "python_us": microseconds, "reference_us": reference, "wrong": list(wrong)}
         lines.append(line)

@@ -7,6 +7,8 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 
+from exchange import all_gather, reduce_scatter_mean
+
 NAMES = ("W1", "b1", "W2", "b2")
 
 
@@ -51,3 +53,19 @@ def adam_(p, g, m, v, scalars):
     step = torch.full((), float(scalars["step"]), device=p.device)
     update([p], [g], [m], [v], [], [step], lr=scalars["lr"], beta1=scalars["beta1"], beta2=scalars["beta2"],
            weight_decay=decay or 0.0, eps=scalars["eps"], amsgrad=False, maximize=False)
+
+
+def sharded_step(inputs, scalars, params, team):
+    """The moments, and so the update, are spread over the ranks: problems 41 and 42."""
+    shapes = shapes_of(inputs, params)
+    p, arrived = from_first([inputs[name] for name in NAMES], team, async_op=True)
+    m, v = torch.stack((inputs["exp_avg_part"], inputs["exp_avg_sq_part"]))
+    arrived.wait()
+    own = p.chunk(team.world)[team.rank]
+    g = gradients(inputs, p, shapes)
+    mean = torch.empty_like(own)
+    reduce_scatter_mean(mean, g)
+    adam_(own, mean, m, v, scalars)
+    all_gather(p, own)
+    outputs = {f"{name}_new": view for name, view in zip(NAMES, views(p, shapes))}
+    return outputs | {"m_part": m, "v_part": v}
